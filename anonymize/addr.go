@@ -3,6 +3,7 @@ package anonymize
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 )
 
 // Addr returns the address that stands for ip. Two addresses whose first 8, 16 or 24 bits
@@ -27,6 +28,32 @@ func (w *work) addr(ip netip.Addr) netip.Addr {
 		return netip.AddrFrom16(w.addr4(ip.Unmap()).As16())
 	}
 	return w.addr6(ip)
+}
+
+// documentation6 is the network of IPv6 for documentation, which stays itself.
+var documentation6 = netip.MustParsePrefix("2001:db8::/32")
+
+// Networks returns what stands for the addresses of a network: one, or up to 128 where it ends
+// within an octet, or a digit of IPv6, as these are replaced as a whole.
+func (a *Anonymizer) Networks(n netip.Prefix) (all []netip.Prefix) {
+	step := 8
+	if n.Addr().Is6() {
+		step = 4
+		if n.Bits() < documentation6.Bits() && n.Overlaps(documentation6) {
+			all = append(all, documentation6)
+		}
+	}
+	bits := (n.Bits() + step - 1) / step * step
+	b := n.Masked().Addr().AsSlice()
+	for i := range 1 << (bits - n.Bits()) {
+		sub := slices.Clone(b)
+		if i > 0 {
+			sub[(bits-1)/8] |= byte(i << (7 - (bits-1)%8))
+		}
+		base, _ := netip.AddrFromSlice(sub)
+		all = append(all, netip.PrefixFrom(a.Addr(base), bits).Masked())
+	}
+	return all
 }
 
 func (w *work) addr4(ip netip.Addr) netip.Addr {

@@ -3,6 +3,7 @@ package anonymize
 import (
 	"bytes"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -203,5 +204,30 @@ func TestAllocations(t *testing.T) {
 	}
 	if !bytes.Contains(out, []byte(key.Addr(netip.MustParseAddr("81.2.69.142")).String())) {
 		t.Errorf("the address is not the same in %q", out)
+	}
+}
+
+// TestNetworks: what stands for a network has what stands for its addresses, and for no others.
+func TestNetworks(t *testing.T) {
+	a := New([]byte("key"))
+	for network, in := range map[string][]string{
+		"203.0.113.0/24": {"203.0.113.7"}, "81.2.64.0/18": {"81.2.64.1", "81.2.127.255"}, "81.0.0.0/9": {"81.2.64.1"}, "0.0.0.0/0": {"81.2.64.1"},
+		"198.18.0.0/15": {"198.19.7.1"}, "81.2.69.142/32": {"81.2.69.142"}, "2a02:26f0::/29": {"2a02:26f7:1::1"}, "2001::/16": {"2001:db8::1", "2001:470::1"}, "2001:db8::1/128": {"2001:db8::1"},
+	} {
+		all := a.Networks(netip.MustParsePrefix(network))
+		has := func(text string) bool {
+			ip := a.Addr(netip.MustParseAddr(text))
+			return slices.ContainsFunc(all, func(n netip.Prefix) bool { return n.Contains(ip) })
+		}
+		for _, text := range in {
+			if !has(text) {
+				t.Errorf("%s: %v have not what stands for %s", network, all, text)
+			}
+		}
+		for _, text := range []string{"81.2.63.1", "203.0.112.7", "198.51.100.1", "81.2.69.143", "2a02:26e0::1", "2600::1"} {
+			if got, want := has(text), netip.MustParsePrefix(network).Contains(netip.MustParseAddr(text)); got != want {
+				t.Errorf("%s: %s is in it: %v, want %v", network, text, got, want)
+			}
+		}
 	}
 }

@@ -19,7 +19,8 @@ type Report struct {
 	// Exchanges returns exchanges, as objects of JSON, that take at most room bytes with a
 	// comma each, each valid until the next one, and how many more there are. The renderer sets Left.Exchanges to that.
 	Exchanges    func(room int) (all iter.Seq[[]byte], left uint64)
-	MaxSize      int // of the report in bytes: exchanges fill what the rest leaves
+	MaxSize      int    // of the report in bytes: exchanges fill what the rest leaves
+	SampledAfter uint64 // frame after which Exchanges considers a part of the exchanges; 0: all were
 	IsAnonymized bool
 	Left         ReportLeft
 }
@@ -36,5 +37,6 @@ type Explained struct {
 	JSON []byte
 }
 
-// ReportLeft counts what a report has no room for.
-type ReportLeft struct{ Exchanges, Servers, Clients, Incidents, Findings uint64 }
+// ReportLeft counts what a report has no room for; Packets are those of no message, which an
+// anonymised one is made without.
+type ReportLeft struct{ Exchanges, Servers, Clients, Incidents, Findings, Packets uint64 }

@@ -67,15 +67,22 @@ const (
 	TimelinePoints = 240
 
 	// timelineCells is how many are kept while the length of the capture is unknown: enough
-	// to choose from the three lengths in the end.
-	timelineCells = 600
+	// to choose from the three lengths in the end, with a hundred points or more.
+	timelineCells = 500
 
 	// timelineKinds, timelineServers and timelineClients are how many rows a timeline has of
-	// each, 90 KiB a row that has all intervals and answers in them. Chosen: more lines than a
-	// chart can show; what has no row is in one together.
-	timelineKinds   = 16
-	timelineServers = 16
-	timelineClients = 16
+	// each; what has no row is in one together. A kind or a server takes 16 KiB, and 10 to 60 KiB
+	// more if it answers; a client takes 2 KiB. Chosen: more than a chart can show, and half a
+	// megabyte of a report.
+	timelineKinds   = 24
+	timelineServers = 64
+	timelineClients = 128
+
+	// serverKinds and serverClients are how many kinds of request and how many clients are
+	// counted of each server with a row, 1.4 KiB together. Chosen: protocols have fewer
+	// requests, and a table that is read shows ten.
+	serverKinds   = 8
+	serverClients = 16
 
 	// timelineWaiting is how many servers, clients and kinds without a row are counted, 64 KiB
 	// each. One that is evicted begins anew: only what comes often gets a row.

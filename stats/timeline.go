@@ -55,10 +55,17 @@ func (t *Timeline) AddFact(f *track.Fact, _ []track.Found, _ *track.ServerInfo) 
 	if f.Took > 0 && (f.Step == track.Answer || f.Step == track.Late) {
 		asked = t.clock.indexOf(f.Nanos - f.Took)
 	}
-	t.kinds.find(kindOf(f)).count(f, at, asked)
-	t.servers.find(keyOf(f.Server)).count(f, at, asked)
+	kind := kindOf(f)
+	k := t.kinds.find(kind)
+	k.names.learn(f)
+	k.count(f, at, asked)
+	s := t.servers.find(keyOf(f.Server))
+	s.count(f, at, asked)
+	if s != &t.servers.rest {
+		s.countPartner(kind, f)
+	}
 	if !f.Reply && f.Step != track.Silence {
-		t.clients.find(f.Client.Addr().As16()).count(f, at, asked)
+		t.clients.find(f.Client.Addr().As16()).countRequest(at)
 	}
 }
 

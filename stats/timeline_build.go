@@ -18,15 +18,19 @@ type TimelineSummary struct {
 	Kinds, Servers, Clients []TimelineRow
 }
 
-// TimelineRow is one kind of request with its answers, one server or one client. Cells and
-// Times may be shorter than Points: what follows is zero.
+// TimelineRow is one kind of request with its answers, one server or one client. Cells, Times
+// and Requests may be shorter than Points: what follows is zero.
 type TimelineRow struct {
 	Protocol, Message string         // of a kind
 	Server            netip.AddrPort // of a server
 	Client            netip.Addr     // of a client
 	IsRest            bool           // what had no row
-	Cells             []Cell
-	Times             []Hist
+	Cells             []Cell         // of a kind or a server
+	Times             Buckets
+	Requests          []uint32 // of a client
+	// Kinds are what a server was asked, and Clients who asked most, counted since it has the row.
+	Kinds   []ServerKind
+	Clients []Client
 }
 
 // timelineClock places times in intervals, and makes these longer as the capture goes on.
@@ -84,9 +88,11 @@ func (t *Timeline) Summary(first, last int64) *TimelineSummary {
 	by := c.narrowBy(points)
 	s := &TimelineSummary{Start: c.start - int64(lead)*c.interval, Interval: time.Duration(c.interval) * time.Duration(by), Points: int((points + by - 1) / by)}
 	s.Kinds = list(&t.kinds, lead, by, func(k kindKey, r *row, to *TimelineRow) {
-		to.Protocol, to.Message = k.proto.Name, cmp.Or(k.name, r.label, r.reply)
+		to.Protocol, to.Message = k.proto.Name, r.names.of(k)
 	})
-	s.Servers = list(&t.servers, lead, by, func(k endKey, _ *row, to *TimelineRow) { to.Server = k.end() })
+	s.Servers = list(&t.servers, lead, by, func(k endKey, r *row, to *TimelineRow) {
+		to.Server, to.Kinds, to.Clients = k.end(), r.partners.listKinds(), r.partners.listClients()
+	})
 	s.Clients = list(&t.clients, lead, by, func(k hostKey, _ *row, to *TimelineRow) { to.Client = k.addr() })
 	return s
 }
@@ -120,14 +126,24 @@ func list[K lru.Key](t *rows[K], lead, by uint64, name func(K, *row, *TimelineRo
 	var all []TimelineRow
 	for _, k := range keys {
 		r := t.byKey[k]
-		x := TimelineRow{Cells: narrow(r.cells, lead, by, (*Cell).add), Times: narrow(r.times, lead, by, (*Hist).add)}
+		x := r.narrow(lead, by)
 		name(k, r, &x)
 		all = append(all, x)
 	}
 	if r := &t.rest; r.total > 0 {
-		all = append(all, TimelineRow{IsRest: true, Cells: narrow(r.cells, lead, by, (*Cell).add), Times: narrow(r.times, lead, by, (*Hist).add)})
+		x := r.narrow(lead, by)
+		x.IsRest = true
+		all = append(all, x)
 	}
 	return all
+}
+
+// narrow returns the cells of r with lead empty ones before them, of which each by are one.
+func (r *row) narrow(lead, by uint64) (x TimelineRow) {
+	x.Cells = narrow(r.cells, lead, by, (*Cell).add)
+	x.Times.addAll(&r.times, lead, by)
+	x.Requests = narrow(r.requests, lead, by, addNumber)
+	return x
 }
 
 // narrow returns cells with lead empty ones before them, of which each by are one.

@@ -3,7 +3,6 @@ package stats
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"qsniff/internal/lru"
 	"qsniff/track"
@@ -16,22 +15,33 @@ type Cell struct {
 	BytesIn, BytesOut                       uint64
 }
 
-// Hist counts response times by their bucket, in the interval of the request.
-type Hist [TimelineBuckets]uint32
-
-// row is the cells of one kind, server or client. Those after the last one that was counted
-// in are not there.
+// row is the cells of one kind or server, or the requests of one client. Those after the last
+// one that was counted in are not there.
 type row struct {
-	label string // of kinds: the name of the first request's type
-	reply string // and that of the first reply's
-	total uint64
-	cells []Cell
-	times []Hist
+	names    kindNames // of kinds
+	total    uint64    // with what came before it had the row
+	cells    []Cell
+	times    Buckets
+	requests []uint32  // of clients
+	partners *partners // of servers; nil: none yet
+}
+
+// kindNames are the names of the types of the first request and of the first reply.
+type kindNames struct{ request, reply string }
+
+func (n *kindNames) learn(f *track.Fact) {
+	switch {
+	case f.Type == nil || f.Step == track.Silence:
+	case f.Reply && n.reply == "":
+		n.reply = f.Type.Name
+	case !f.Reply && n.request == "":
+		n.request = f.Type.Name
+	}
 }
 
 // rows is a bounded number of rows by their keys, and one for what has no row. A key without
-// one gets that of the smallest once it was counted more often; what was counted before is in
-// rest.
+// one gets that of the smallest once it was counted twice as often, so that keys which come
+// about as often as each other do not take each other's; what was counted before is in rest.
 type rows[K lru.Key] struct {
 	max     int
 	byKey   map[K]*row
@@ -69,7 +79,7 @@ func (t *rows[K]) admit(k K) *row {
 	}
 	n, _ := t.waiting.Put(k)
 	*n++
-	if uint64(*n) <= t.least {
+	if uint64(*n) <= 2*t.least {
 		return nil
 	}
 	var smallest K
@@ -79,15 +89,17 @@ func (t *rows[K]) admit(k K) *row {
 			smallest, t.least = key, r.total
 		}
 	}
-	if uint64(*n) <= t.least {
+	if uint64(*n) <= 2*t.least {
 		return nil
 	}
+	came := uint64(*n)
 	t.waiting.Delete(k)
 	r := t.byKey[smallest]
 	delete(t.byKey, smallest)
 	t.rest.add(r)
 	t.last = nil
-	*r = row{cells: r.cells[:0], times: r.times[:0]}
+	r.times.reset()
+	*r = row{total: came, cells: r.cells[:0], times: r.times, requests: r.requests[:0], partners: r.partners.reset()}
 	return r
 }
 
@@ -106,10 +118,16 @@ func (r *row) cell(i int) *Cell {
 }
 
 // extend returns s with an element i; new ones are zero.
-func extend[T any](s []T, i int) []T {
-	if n := i + 1 - len(s); n > 0 {
-		old := len(s)
-		s = slices.Grow(s, n)[:i+1]
+func extend[T any](s []T, i int) []T { return extendTo(s, i+1, timelineCells) }
+
+// extendTo returns s with at least n elements, of which new ones are zero. most is how long it
+// becomes: memory for that is taken at once, which leaves no shorter copies behind.
+func extendTo[T any](s []T, n, most int) []T {
+	if old := len(s); n > old {
+		if n > cap(s) {
+			s = append(make([]T, 0, max(n, most)), s...)
+		}
+		s = s[:n]
 		clear(s[old:])
 	}
 	return s
@@ -121,9 +139,10 @@ func (r *row) add(o *row) {
 	for i := range o.cells {
 		r.cell(i).add(&o.cells[i])
 	}
-	for i := range o.times {
-		r.times = extend(r.times, i)
-		r.times[i].add(&o.times[i])
+	r.times.addAll(&o.times, 0, 1)
+	for i, n := range o.requests {
+		r.requests = extend(r.requests, i)
+		r.requests[i] += n
 	}
 }
 
@@ -136,17 +155,14 @@ func (c *Cell) add(o *Cell) {
 	c.BytesOut += o.BytesOut
 }
 
-func (h *Hist) add(o *Hist) {
-	for i := range h {
-		h[i] += o[i]
-	}
-}
-
 // merge makes one cell of each n.
 func (r *row) merge(n int64) {
 	r.cells = mergeCells(r.cells, n, (*Cell).add)
-	r.times = mergeCells(r.times, n, (*Hist).add)
+	r.times.merge(n)
+	r.requests = mergeCells(r.requests, n, addNumber)
 }
+
+func addNumber(to, from *uint32) { *to += *from }
 
 func mergeCells[T any](s []T, n int64, add func(to, from *T)) []T {
 	for i := range s {
@@ -159,6 +175,13 @@ func mergeCells[T any](s []T, n int64, add func(to, from *T)) []T {
 	return s[:(int64(len(s))+n-1)/n]
 }
 
+// countRequest counts a request of a client in interval at.
+func (r *row) countRequest(at int) {
+	r.total++
+	r.requests = extend(r.requests, at)
+	r.requests[at]++
+}
+
 // count adds a fact to the cell of interval at, and an answer to that of its request.
 func (r *row) count(f *track.Fact, at, asked int) {
 	r.total++
@@ -167,16 +190,10 @@ func (r *row) count(f *track.Fact, at, asked int) {
 		r.cell(at).Unanswered++
 		return
 	case !f.Reply:
-		if r.label == "" && f.Type != nil {
-			r.label = f.Type.Name
-		}
 		c := r.cell(at)
 		c.Requests++
 		c.BytesIn += uint64(f.Bytes)
 		return
-	}
-	if r.reply == "" && f.Type != nil {
-		r.reply = f.Type.Name
 	}
 	c := r.cell(at)
 	c.Replies++
@@ -190,8 +207,7 @@ func (r *row) count(f *track.Fact, at, asked int) {
 		c.Unanswered--
 	}
 	if f.Took >= 0 {
-		r.times = extend(r.times, asked)
-		r.times[asked][bucketOf(f.Took)]++
+		r.times.add(asked, bucketOf(f.Took), 1)
 	}
 }
 

@@ -15,9 +15,13 @@ func sums(rows []TimelineRow) (all Cell, times uint32) {
 		for j := range rows[i].Cells {
 			all.add(&rows[i].Cells[j])
 		}
-		for j := range rows[i].Times {
-			for _, n := range rows[i].Times[j] {
-				times += n
+		for _, n := range rows[i].Requests {
+			all.Requests += n
+		}
+		first, end := rows[i].Times.Range()
+		for j := range rows[i].Times.Len() {
+			for b := first; b < end; b++ {
+				times += rows[i].Times.At(j, b)
 			}
 		}
 	}
@@ -49,8 +53,8 @@ func TestTimeline(t *testing.T) {
 	if c[2].Requests != 1 || c[3].Requests != 1 || c[3].Answered != 1 || c[4].Replies != 1 || c[5].Unanswered != 1 {
 		t.Errorf("%+v", c)
 	}
-	if h := s.Servers[0].Times[3]; h[bucketOf(200e6)] != 1 {
-		t.Errorf("%v", h)
+	if _, times := sums(s.Servers); times != 1 || s.Servers[0].Times.At(3, bucketOf(200e6)) != 1 {
+		t.Errorf("%d times, %+v", times, s.Servers[0].Times)
 	}
 }
 
@@ -76,15 +80,16 @@ func TestTimelineBounds(t *testing.T) {
 	if s.Interval != 20*time.Second {
 		t.Errorf("intervals of %v", s.Interval)
 	}
+	most := map[string]int{"kinds": timelineKinds, "servers": timelineServers, "clients": timelineClients}
 	for name, rows := range map[string][]TimelineRow{"kinds": s.Kinds, "servers": s.Servers, "clients": s.Clients} {
-		if len(rows) > timelineServers+1 {
+		if len(rows) > most[name]+1 {
 			t.Errorf("%d %s", len(rows), name)
 		}
 		if all, _ := sums(rows); all.Requests != facts {
 			t.Errorf("%s: %d requests, want %d", name, all.Requests, facts)
 		}
 		for i := range rows {
-			if len(rows[i].Cells) > s.Points {
+			if max(len(rows[i].Cells), len(rows[i].Requests)) > s.Points {
 				t.Errorf("%s: %d cells", name, len(rows[i].Cells))
 			}
 		}
@@ -127,5 +132,56 @@ func TestBuckets(t *testing.T) {
 	}
 	if got := bucketOf(1 << 62); got != TimelineBuckets-1 {
 		t.Errorf("a century is in bucket %d", got)
+	}
+}
+
+// TestBucketsOfTimes: buckets that come in any order, intervals that become one and rows that are
+// added up keep each time where it belongs.
+func TestBucketsOfTimes(t *testing.T) {
+	var a, all Buckets
+	var want [4][TimelineBuckets]uint32
+	for i, bucket := range []int{7, 3, 29, 7, 0, 12, 3, 29} {
+		n := uint32(i+1) * 20_000 // some take more than 16 bits, some only together
+		a.add(i, bucket, n)
+		want[i/2][bucket] += n
+	}
+	all.addAll(&a, 0, 2)
+	a.merge(2)
+	for name, got := range map[string]*Buckets{"merged": &a, "narrowed": &all} {
+		if got.Len() != 4 {
+			t.Fatalf("%s: %d intervals", name, got.Len())
+		}
+		for i := range want {
+			var h [TimelineBuckets]uint32
+			first, end := got.Range()
+			for b := first; b < min(end, len(h)); b++ {
+				h[b] = got.At(i, b)
+			}
+			if h != want[i] {
+				t.Errorf("%s: interval %d is %v, want %v", name, i, h, want[i])
+			}
+		}
+	}
+}
+
+// TestPartners: what a server was asked and by whom is counted, however many others ask and
+// whatever else.
+func TestPartners(t *testing.T) {
+	line := NewTimeline(time.Second, nil)
+	other := ask(1)
+	for i := range 300 {
+		for _, f := range []track.Fact{at(ask(1), time.Second, 1), at(answer(2, 1e6), time.Second, 1), at(other, time.Second, i+2)} {
+			if i%3 == 2 && f.Reply {
+				f = at(silence(1), time.Second, 1)
+			}
+			line.AddFact(&f, nil, nil)
+		}
+	}
+	s := line.Summary(start, start+2e9).Servers[0]
+	if want := (Outcomes{600, 200, 100}); len(s.Kinds) != 1 || s.Kinds[0].Message != "ASK" || s.Kinds[0].Outcomes != want {
+		t.Errorf("kinds %+v", s.Kinds)
+	}
+	if len(s.Clients) != 1 || s.Clients[0].Addr.String() != "10.0.0.1" || s.Clients[0].Requests-s.Clients[0].Error > 300 || s.Clients[0].Requests < 300 {
+		t.Errorf("clients %+v", s.Clients)
 	}
 }

@@ -28,14 +28,14 @@ func (a *anonymizeOptions) register(cmd *cobra.Command, prefix string) {
 	propose(cmd, "shift", cobra.NoFileCompletions)
 }
 
-// anonymizer returns an Anonymizer with the key, or with a random one.
+// anonymizer returns an Anonymizer with the key. Without one it draws one first, which stays.
 func (a *anonymizeOptions) anonymizer() *anonymize.Anonymizer {
-	key := []byte(a.key)
 	if a.key == "" {
-		key = make([]byte, 32)
+		key := make([]byte, 32)
 		_, _ = rand.Read(key) // it never fails
+		a.key = string(key)
 	}
-	return anonymize.New(key)
+	return anonymize.New([]byte(a.key))
 }
 
 // printNotHidden prints what an anonymised capture still shows.

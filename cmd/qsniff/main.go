@@ -116,6 +116,7 @@ func delayCollector() {
 // runProgram executes the command line, until a signal ends it.
 func runProgram() int {
 	delayCollector()
+	file.FreeTables()
 	ctx, stop := signal.NotifyContext(context.Background(), endingSignals()...)
 	context.AfterFunc(ctx, func() {
 		time.Sleep(oneSignal)

@@ -11,6 +11,7 @@ import (
 
 	"qsniff/internal/hostset"
 	"qsniff/pipeline"
+	"qsniff/render/tally"
 )
 
 // The readers of captures.
@@ -39,6 +40,7 @@ type readOptions struct {
 	memory       memorySize
 	write        writeOptions
 	display      displayOptions
+	result       *tally.Run // set to what the run came to; nil: nobody asks
 }
 
 // flagWords returns the flags on the command line that isWanted chooses, as words that give

@@ -112,6 +112,9 @@ func (o *readOptions) printJob(j *job, reg *dissect.Registry, r render.Renderer)
 		j.cfg.Incidents = &incidents{newDetector(reg, flood.Defaults(), o.scale()*detectorShare, advice.DefaultExpiry), own}
 	}
 	result, err := j.run()
+	if o.result != nil {
+		*o.result = result
+	}
 	if err == nil && o.count == 0 { // else a read may still be in progress; it ends with the program
 		if err := j.src.Close(); err != nil {
 			return err

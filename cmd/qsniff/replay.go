@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/netip"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -119,6 +120,9 @@ func replayCaptures(ctx context.Context, opts *replayOptions, args []string, io 
 	listen, server, err := opts.parse()
 	if err != nil {
 		return err
+	}
+	if runtime.GOOS == "js" {
+		return &hintedError{errors.New("a browser cannot listen"), "answer requests with qsniff replay on a terminal"}
 	}
 	reg, err := newRegistry()
 	if err != nil {

@@ -27,7 +27,8 @@ type reportOptions struct {
 	maxSize    byteSize
 	force      bool
 	anonymize  anonymizeOptions
-	command    string // how it was called, as the report says
+	command    string    // how it was called, as the report says
+	captured   tally.Run // with --anonymize: the run over what was captured
 	ownServers *hostset.Set
 }
 
@@ -67,11 +68,12 @@ Everything has a limit, and what there was no room for is counted. Exchanges fil
 then others, evenly over time.
 Of those that begin after packet 8,192 a sample is considered, half of each doubling of packets
 of what was before, and of the others messages with a warning or an error only: such an exchange
-has "omitted_messages". qsniff follow --exchange N prints any as a whole.
+has "omitted_messages", and the report "sampled_after". qsniff follow --exchange N prints any as a whole.
 
 Passwords and log secrets are always redacted. With --anonymize the packets are replaced
-before they are read, as qsniff anonymize does: what is no part of a message is left out, -Y
-chooses from what was captured, and captures have no names.
+before they are read, as qsniff anonymize does: packets that are no part of a message are left
+out, and counted, so that floods of them do not show. -Y and --servers choose from what
+was captured, and captures have no names.
 
 ` + filterHelp + ` Incidents are found in all packets.
 
@@ -103,14 +105,15 @@ func (o *reportOptions) check(out io.Writer) error {
 		return &usageError{errors.New("-o -: standard output is a terminal"), "name the page: -o report.html"}
 	case !o.anonymize.isOn && o.anonymize != anonymizeOptions{}:
 		return &usageError{errors.New("--key and --shift go with --anonymize"), "add --anonymize"}
-	case o.anonymize.isOn && o.servers != "":
-		return &usageError{errors.New("--servers does not go with --anonymize: addresses are others then"), "choose by what was captured: -Y 'ip.addr == 198.18.0.0/15'"}
 	case o.interval != 0 && o.interval < least:
 		return &usageError{fmt.Errorf("--interval %v: at least %v", o.interval, least), "write a length of time, as 500ms, 1s or 5m"}
 	}
 	var err error
 	if o.ownServers, err = o.parseServers(); err != nil {
 		return err
+	}
+	if o.anonymize.isOn {
+		o.ownServers = o.ownServers.Map(o.anonymize.anonymizer().Networks)
 	}
 	return o.readOptions.check()
 }

@@ -77,6 +77,12 @@ func (c *reportCollector) report(run tally.Run, args []string) (*render.Report, 
 	build := readBuild()
 	r := &render.Report{Version: build.short(), Command: c.opts.command, Files: c.opts.listFiles(args, &run), MaxSize: int(c.opts.maxSize),
 		IsAnonymized: c.opts.anonymize.isOn}
+	if c.opts.anonymize.isOn {
+		r.Left.Packets = c.opts.captured.Packets - run.Packets
+	}
+	if run.Packets > sample.WholeFrames {
+		r.SampledAfter = sample.WholeFrames
+	}
 	r.Stats = render.Stats{Run: run, Summary: *c.sums.Summary(run.Last)}
 	r.Left.Servers = r.Stats.ServersUnlisted + r.Stats.ServersEvicted
 	if n := len(r.Stats.Clients); n > reportClients {

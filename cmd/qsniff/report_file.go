@@ -21,7 +21,7 @@ type reportFile struct {
 	out    io.Writer
 	file   *os.File // nil: standard output
 	isJSON bool
-	size   int // in bytes, once it was written
+	size   int // bytes that were written
 }
 
 // create creates the file that -o names, which is none of the captures.
@@ -45,16 +45,22 @@ func (o *reportOptions) create(args []string, s streams) (*reportFile, error) {
 
 // write writes a report in the form that the name asks for.
 func (x *reportFile) write(r *render.Report) error {
-	b := jsonl.AppendReport(make([]byte, 0, min(r.MaxSize, reportSize)), r)
-	if !x.isJSON {
-		title := "qsniff report"
-		if len(r.Files) > 0 {
-			title += ": " + r.Files[0].Name
-		}
-		b = html.AppendReport(nil, title, b)
+	writeJSON := func(out io.Writer) error { return jsonl.WriteReport(out, r) }
+	if x.isJSON {
+		return writeJSON(x)
 	}
-	x.size = len(b)
-	return write(x.out, b)
+	title := "qsniff report"
+	if len(r.Files) > 0 {
+		title += ": " + r.Files[0].Name
+	}
+	return html.WriteReport(x, title, writeJSON)
+}
+
+// Write writes a piece of the report, and counts its bytes.
+func (x *reportFile) Write(b []byte) (int, error) {
+	n, err := x.out.Write(b)
+	x.size += n
+	return n, err
 }
 
 // printWritten prints what was written, and how much of it is missing.
@@ -84,7 +90,7 @@ func (o *reportOptions) prepareAnonymized(ctx context.Context, args []string, s 
 	in, out := io.Pipe()
 	first := o.readOptions
 	first.output, first.write = "none", writeOptions{path: stdin, anonymize: o.anonymize}
-	first.memory /= 2
+	first.servers, first.memory, first.result = "", first.memory/2, &o.captured
 	done := make(chan error, 1)
 	go func() {
 		err := readCaptures(ctx, &first, args, streams{out, io.Discard})

@@ -98,6 +98,17 @@ func TestWasm(t *testing.T) {
 	}
 }
 
+// TestWasmSockets: what takes sockets is refused in a sentence.
+func TestWasmSockets(t *testing.T) {
+	runs := []wasmRun{{[]string{"live", "-i", "eth0"}, []string{}}, {[]string{"replay", "any.pcap"}, []string{}}}
+	results := runWasm(t, runs)
+	for i, want := range []string{"qsniff: a browser cannot capture\n", "qsniff: a browser cannot listen\n"} {
+		if r := results[i]; r.Status != exitFailed || !strings.HasPrefix(r.Stderr, want) || strings.Count(r.Stderr, "\n") != 2 {
+			t.Errorf("%v: status %d, %q", runs[i].Args, r.Status, r.Stderr)
+		}
+	}
+}
+
 // TestWasmMemory: a capture of 100 MB takes no more memory in a browser than one of a few.
 func TestWasmMemory(t *testing.T) {
 	const most = 96 << 20 // 61 MB were taken

@@ -52,6 +52,24 @@ func (s *Set) add(word string) error {
 	return fmt.Errorf("%q: not a network, an address, or an address with a port", word)
 }
 
+// Map returns the set of what stands for the hosts of s: for those of a network, several can.
+// Ports stay. Of a nil set it is nil.
+func (s *Set) Map(stand func(netip.Prefix) []netip.Prefix) *Set {
+	if s == nil {
+		return nil
+	}
+	to := &Set{ends: make(map[netip.AddrPort]struct{}, len(s.ends))}
+	for _, n := range s.nets {
+		to.nets = append(to.nets, stand(n)...)
+	}
+	for e := range s.ends {
+		for _, n := range stand(netip.PrefixFrom(e.Addr(), e.Addr().BitLen())) {
+			to.ends[netip.AddrPortFrom(n.Addr(), e.Port())] = struct{}{}
+		}
+	}
+	return to
+}
+
 // HasHost reports whether any port of a host belongs to the set.
 func (s *Set) HasHost(host netip.Addr) bool {
 	if s.Has(netip.AddrPortFrom(host, 0)) {

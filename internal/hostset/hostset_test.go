@@ -72,3 +72,22 @@ func TestParseErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestMap(t *testing.T) {
+	s, err := Parse("198.18.0.0/24,198.51.100.7:27015")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func(n netip.Prefix) []netip.Prefix {
+		return []netip.Prefix{netip.PrefixFrom(n.Addr().Next(), n.Bits()).Masked(), netip.MustParsePrefix("192.0.2.0/24")}
+	}
+	to := s.Map(next)
+	for end, want := range map[string]bool{"198.18.0.5:1": true, "192.0.2.9:1": true, "198.51.100.8:27015": true, "198.51.100.8:1": false, "198.51.100.7:27015": false} {
+		if got := to.Has(netip.MustParseAddrPort(end)); got != want {
+			t.Errorf("%s: got %v, want %v", end, got, want)
+		}
+	}
+	if all := (*Set)(nil).Map(next); all != nil {
+		t.Error("of all it is some")
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html"
+	"io"
 	"slices"
 
 	"qsniff/internal/display"
@@ -35,31 +36,54 @@ type Page struct{ CSP, Title, Style, Report, Script []byte }
 // Append appends the frame with the parts of p in place.
 func (p *Page) Append(dst []byte) []byte {
 	dst = slices.Grow(dst, len(frame)+len(p.Style)+len(p.Report)+len(p.Script))
+	return p.fill(dst, frame)
+}
+
+// fill appends text with the parts of p in place of its slots.
+func (p *Page) fill(dst, text []byte) []byte {
 	parts := map[string][]byte{"csp": p.CSP, "title": p.Title, "style": p.Style, "report": p.Report, "script": p.Script}
-	rest := frame
 	for {
-		before, after, ok := bytes.Cut(rest, []byte("{{"))
+		before, after, ok := bytes.Cut(text, []byte("{{"))
 		name, next, closed := bytes.Cut(after, []byte("}}"))
 		part, isPart := parts[string(name)]
 		if !ok || !closed || !isPart { // there is no other
-			return append(dst, rest...)
+			return append(dst, text...)
 		}
 		dst = append(append(dst, before...), part...)
-		rest = next
+		text = next
 	}
 }
 
-// AppendReport appends a page that shows a report, an object of JSON, under a title.
-func AppendReport(dst []byte, title string, report []byte) []byte {
+// WriteReport writes a page that shows a report under a title. writeJSON writes the report, an
+// object of JSON, in pieces that end with a whole text or number.
+func WriteReport(out io.Writer, title string, writeJSON func(io.Writer) error) error {
 	p := Page{
 		CSP: AppendPolicy(nil, fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; connect-src 'none'; base-uri 'none'; form-action 'none'",
 			hash(script), hash(style))),
 		Title:  []byte(html.EscapeString(string(display.AppendVisible(nil, []byte(title))))),
 		Style:  enclose("<style>", style, "</style>"),
-		Report: enclose(`<script type="application/json" id="report">`, escapeJSON(bytes.TrimSpace(report)), "</script>"),
 		Script: enclose("<script>", script, "</script>"),
 	}
-	return p.Append(dst)
+	head, tail, _ := bytes.Cut(frame, []byte("{{report}}"))
+	if _, err := out.Write(append(p.fill(nil, head), `<script type="application/json" id="report">`...)); err != nil {
+		return err
+	}
+	if err := writeJSON(escaper{out}); err != nil {
+		return err
+	}
+	_, err := out.Write(p.fill([]byte("</script>"), tail))
+	return err
+}
+
+// escaper writes JSON so that it can stand in an element.
+type escaper struct{ out io.Writer }
+
+// Write writes a piece of it.
+func (e escaper) Write(b []byte) (int, error) {
+	if _, err := e.out.Write(escapeJSON(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // AppendPolicy appends a content security policy as an element.

@@ -3,6 +3,7 @@ package html
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,6 +12,20 @@ import (
 // hostile has what must not leave a text: ends of elements, comments, separators of lines,
 // controls and changes of direction.
 const hostile = "</script><script>alert(1)</script><!-- & \u2028\u2029 \u202egnp.exe \x00 ]]> {{script}} {{csp}}"
+
+// pageOf returns the page of a report.
+func pageOf(t *testing.T, title string, report []byte) []byte {
+	t.Helper()
+	var page bytes.Buffer
+	err := WriteReport(&page, title, func(out io.Writer) error {
+		_, err := out.Write(report)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Bytes()
+}
 
 // TestReport: the page has each part once, its policy allows exactly the style and the script
 // that are in it, and whatever texts the report has come back from its data alone.
@@ -26,7 +41,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, report := range [][]byte{data, plain.Bytes()} {
-		page := string(AppendReport(nil, "report of </title>\u202e<b>", report))
+		page := string(pageOf(t, "report of </title>\u202e<b>", report))
 		for _, part := range []string{"<!doctype html>", "</title>", "<style>", "</style>", `<script type="application/json" id="report">`, "<script>", `http-equiv="Content-Security-Policy"`} {
 			if n := strings.Count(page, part); n != 1 {
 				t.Errorf("%s stands there %d times", part, n)
@@ -56,7 +71,7 @@ func TestReport(t *testing.T) {
 
 // TestNoReferences: neither the frame nor the style nor the script loads anything.
 func TestNoReferences(t *testing.T) {
-	page := AppendReport(nil, "title", []byte("{}"))
+	page := pageOf(t, "title", []byte("{}"))
 	for _, m := range regexp.MustCompile(`(?i)(src|href|action|srcset)\s*=\s*["'][^"']*["']`).FindAll(frame, -1) {
 		if !strings.Contains(string(m), `"data:,"`) {
 			t.Errorf("the frame refers to %s", m)

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"io"
 	"slices"
 	"strconv"
 
@@ -11,11 +12,35 @@ import (
 	"qsniff/stats"
 )
 
-// AppendReport appends a report as one object, which ends with a newline. Its parts are what
-// the other commands print.
-func AppendReport(dst []byte, r *render.Report) []byte {
-	start := len(dst)
-	w := writer{dst: dst}
+// reportPiece is how many bytes of a report are written at a time. Chosen: a hundred exchanges,
+// or one.
+const reportPiece = 64 << 10
+
+// WriteReport writes a report as one object, which ends with a newline. Its parts are what the
+// other commands print. Exchanges, which are most of it, are written as they come; each piece
+// that out gets ends with a whole text or number.
+func WriteReport(out io.Writer, r *render.Report) error {
+	var w writer
+	w.writeReport(r)
+	if err := w.writeExchanges(out, r); err != nil {
+		return err
+	}
+	w.object("left_out")
+	w.uint("exchanges", r.Left.Exchanges)
+	w.uint("servers", r.Left.Servers)
+	w.uint("clients", r.Left.Clients)
+	w.uint("incidents", r.Left.Incidents)
+	w.uint("findings", r.Left.Findings)
+	if r.IsAnonymized {
+		w.uint("packets", r.Left.Packets)
+	}
+	w.close('}')
+	w.close('}')
+	return flush(out, append(w.dst, '\n'))
+}
+
+// writeReport writes what precedes the exchanges.
+func (w *writer) writeReport(r *render.Report) {
 	w.open('{')
 	w.uint("schema", schema)
 	w.text("record", "report")
@@ -46,32 +71,36 @@ func AppendReport(dst []byte, r *render.Report) []byte {
 	}
 	w.writeFeatures(r.Floods.Incidents)
 	w.close('}')
-	w.writeExchanges(r, start)
-	w.object("left_out")
-	w.uint("exchanges", r.Left.Exchanges)
-	w.uint("servers", r.Left.Servers)
-	w.uint("clients", r.Left.Clients)
-	w.uint("incidents", r.Left.Incidents)
-	w.uint("findings", r.Left.Findings)
-	w.close('}')
-	w.close('}')
-	return append(w.dst, '\n')
 }
 
 // reportEnd is how many bytes follow the exchanges of a report at most.
 const reportEnd = 200
 
-// writeExchanges writes as many exchanges as there is room for. The report begins at start.
-func (w *writer) writeExchanges(r *render.Report, start int) {
+// writeExchanges writes as many exchanges to out as there is room for, after what w has.
+func (w *writer) writeExchanges(out io.Writer, r *render.Report) error {
+	if r.SampledAfter > 0 {
+		w.uint("sampled_after", r.SampledAfter)
+	}
 	w.key("exchanges")
 	w.open('[')
-	all, left := r.Exchanges(max(0, r.MaxSize-(len(w.dst)-start)-reportEnd))
+	all, left := r.Exchanges(max(0, r.MaxSize-len(w.dst)-reportEnd))
 	for x := range all {
 		w.comma()
-		w.dst = append(w.dst, x...)
+		if w.dst = append(w.dst, x...); len(w.dst) >= reportPiece {
+			if err := flush(out, w.dst); err != nil {
+				return err
+			}
+			w.dst = w.dst[:0]
+		}
 	}
 	w.close(']')
 	r.Left.Exchanges = left
+	return nil
+}
+
+func flush(out io.Writer, b []byte) error {
+	_, err := out.Write(b)
+	return err
 }
 
 // raw writes a member whose value is JSON already, without the line break at its end.
@@ -164,12 +193,7 @@ func (w *writer) writeTimeline(t *stats.TimelineSummary) {
 	w.close(']')
 	w.list("kinds", len(t.Kinds), func(i int) {
 		if x := &t.Kinds[i]; !x.IsRest {
-			w.text("protocol", x.Protocol)
-			if w.key("message"); x.Message == "" {
-				w.dst = append(w.dst, "null"...)
-			} else {
-				w.dst = jsonw.Text(w.dst, x.Message)
-			}
+			w.writeKind(x.Protocol, x.Message)
 		}
 		w.writeRow(&t.Kinds[i])
 	})
@@ -178,6 +202,7 @@ func (w *writer) writeTimeline(t *stats.TimelineSummary) {
 			w.end("server", x.Server)
 		}
 		w.writeRow(&t.Servers[i])
+		w.writePartners(&t.Servers[i])
 	})
 	w.list("clients", len(t.Clients), func(i int) {
 		if x := &t.Clients[i]; !x.IsRest {
@@ -206,40 +231,87 @@ func (w *writer) writeRow(x *stats.TimelineRow) {
 		w.bool("rest", true)
 	}
 	for _, m := range rowMembers {
-		n := len(x.Cells)
-		for n > 0 && m.get(&x.Cells[n-1]) == 0 {
-			n--
-		}
-		if n == 0 {
-			continue
-		}
-		w.key(m.name)
-		w.open('[')
-		for i := range n {
-			w.comma()
-			w.dst = strconv.AppendUint(w.dst, m.get(&x.Cells[i]), 10)
-		}
-		w.close(']')
+		w.writeNumbers(m.name, len(x.Cells), func(i int) uint64 { return m.get(&x.Cells[i]) })
 	}
-	if len(x.Times) > 0 {
-		w.writeTimesRow(x.Times)
+	w.writeNumbers("requests", len(x.Requests), func(i int) uint64 { return uint64(x.Requests[i]) })
+	if x.Times.Len() > 0 {
+		w.writeTimesRow(&x.Times)
 	}
 }
 
-// writeTimesRow writes the response times of a row: a list of buckets with their counts for
-// each interval.
-func (w *writer) writeTimesRow(times []stats.Hist) {
+// writeNumbers writes the numbers of a row, if one of them is not zero.
+func (w *writer) writeNumbers(name string, n int, get func(i int) uint64) {
+	for n > 0 && get(n-1) == 0 {
+		n--
+	}
+	if n == 0 {
+		return
+	}
+	w.key(name)
+	w.open('[')
+	for i := range n {
+		w.comma()
+		w.dst = strconv.AppendUint(w.dst, get(i), 10)
+	}
+	w.close(']')
+}
+
+// writePartners writes what a server was asked and by whom, over the whole capture.
+func (w *writer) writePartners(x *stats.TimelineRow) {
+	if len(x.Kinds) > 0 {
+		w.list("kinds", len(x.Kinds), func(i int) {
+			k := &x.Kinds[i]
+			if k.IsRest {
+				w.bool("rest", true)
+			} else {
+				w.writeKind(k.Protocol, k.Message)
+			}
+			w.uint("requests", k.Requests)
+			w.uint("answered", k.Answered)
+			w.uint("unanswered", k.Unanswered)
+		})
+	}
+	if len(x.Clients) > 0 {
+		w.list("clients", len(x.Clients), func(i int) {
+			c := &x.Clients[i]
+			w.text("address", c.Addr.String())
+			w.uint("requests", c.Requests)
+			w.uint("error", c.Error)
+		})
+	}
+}
+
+// writeKind writes the names of a kind of message.
+func (w *writer) writeKind(protocol, message string) {
+	w.text("protocol", protocol)
+	if w.key("message"); message == "" {
+		w.dst = append(w.dst, "null"...)
+	} else {
+		w.dst = jsonw.Text(w.dst, message)
+	}
+}
+
+// writeTimesRow writes the response times of a row: for each interval its first bucket that is not
+// empty, and the counts of this one and of those that follow.
+func (w *writer) writeTimesRow(times *stats.Buckets) {
 	w.key("rtt")
 	w.open('[')
-	for i := range times {
+	first, end := times.Range()
+	for i := range times.Len() {
 		w.comma()
 		w.open('[')
-		for b, n := range times[i] {
-			if n > 0 {
-				w.comma()
-				w.dst = strconv.AppendInt(append(w.dst, '['), int64(b), 10)
-				w.dst = append(strconv.AppendUint(append(w.dst, ','), uint64(n), 10), ']')
-			}
+		from, to := first, end
+		for from < to && times.At(i, from) == 0 {
+			from++
+		}
+		for from < to && times.At(i, to-1) == 0 {
+			to--
+		}
+		if from < to {
+			w.dst = strconv.AppendInt(w.dst, int64(from), 10)
+		}
+		for b := from; b < to; b++ {
+			w.dst = strconv.AppendUint(append(w.dst, ','), uint64(times.At(i, b)), 10)
 		}
 		w.close(']')
 	}

@@ -4,7 +4,7 @@ const (
 	// maxBytes is the packed text of the exchanges that are kept until the end of the run, when
 	// it is known how much room a report has, and what the incidents were: unpacked, a few
 	// times as much as it holds.
-	maxBytes = 2 << 20
+	maxBytes = 3 << 19
 
 	// MaxOpen is the packed text of exchanges that are not over. Chosen: a thousand of usual
 	// length.
@@ -22,8 +22,8 @@ const (
 	// maxEntries.
 	maxCounts = 1 << 15
 
-	// wholeFrames is up to which frame all exchanges are rendered, and how many frames of each
+	// WholeFrames is up to which frame all exchanges are rendered, and how many frames of each
 	// doubling after that: a rendered message takes ten times as long as a counted one, and a
 	// report shows a thousand of a million.
-	wholeFrames = 1 << 13
+	WholeFrames = 1 << 13
 )

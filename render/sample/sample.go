@@ -106,7 +106,7 @@ func markFinding(header []byte, x *finding.Expert) {
 // what becomes of its exchange.
 func isRendered(id uint64) bool {
 	every := uint64(1)
-	for id/every > wholeFrames {
+	for id/every > WholeFrames {
 		every *= 2
 	}
 	return lru.Mix(0, id)%every == 0

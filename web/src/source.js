@@ -1,7 +1,8 @@
 // A source gives what is shown. Views know nothing else:
 //   load()        the report, as `qsniff report -o json` prints it
 //   exchange(id)  one exchange with its layout, which the report may have left out
-//   watch(tell)   calls tell with each newer report, and returns what ends that
+//   watch(tell, say)  calls tell with each newer report, say with {fault, at} of the connection,
+//                     and returns what ends that
 
 /** embeddedSource reads the report that the page itself carries. */
 export function embeddedSource(text) {

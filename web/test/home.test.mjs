@@ -4,7 +4,7 @@ import { test, after, before } from "node:test";
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { execFileSync } from "node:child_process";
-import { createReadStream, existsSync, openSync, readFileSync, writeSync, closeSync, writeFileSync } from "node:fs";
+import { createReadStream, existsSync, openSync, readFileSync, statSync, writeSync, closeSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { join, normalize, extname } from "node:path";
 import { closeBrowser, goTo, openPage, program, root, rowsOf, scratch, settle, textOf, violations } from "./page.mjs";
@@ -120,6 +120,47 @@ test("a large capture shows progress, can be cancelled, and what was left out is
   await page.waitForSelector(".tree");
   assert.match(await textOf(page, "main h2:last-of-type"), new RegExp(`frame ${absent}\\b`));
   assert.match(await textOf(page, "main .facts"), /Time\s+22:13:2\d\.\d{6}/);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+// The memory of the program, and that of the script around it, in bytes. Chosen: 47 and 10 MiB
+// were taken.
+const mostMemory = 80 * 2 ** 20, mostOfScript = 32 * 2 ** 20;
+
+test("a capture of 100 MB is read in bounded memory, and stops when it is cancelled", async () => {
+  const file = join(scratch, "100mb.pcap");
+  const fd = openSync(file, "w");
+  for (const chunk of flood(1500000)) writeSync(fd, chunk);
+  closeSync(fd);
+  assert.ok(statSync(file).size > 100e6);
+  const page = await open();
+  // start chooses the file and returns the worker, which keeps what it instantiates.
+  const start = async () => {
+    const [worker] = await Promise.all([new Promise((done) => page.once("workercreated", done)), choose(page, file)]);
+    await worker.evaluate(() => {
+      const { instantiate } = WebAssembly;
+      WebAssembly.instantiate = async (...args) => (globalThis.last = await instantiate(...args));
+    });
+    return worker;
+  };
+  await start();
+  await page.waitForFunction(() => document.querySelector("progress")?.value > 0.02);
+  await page.click(".working button");
+  await page.waitForSelector("[role=alert]");
+  for (let i = 0; page.workers().length > 0 && i < 100; i++) await new Promise((done) => setTimeout(done, 100)); // browsers give it two seconds
+  assert.deepEqual(page.workers().map((w) => w.url()), [], "the worker ended with the run");
+
+  const worker = await start();
+  await page.waitForSelector("progress");
+  await page.waitForSelector(".verdict", { timeout: 180000 });
+  const memory = await worker.evaluate(() => globalThis.last.exports.mem.buffer.byteLength);
+  const { usedSize, backingStorageSize = 0 } = await worker.client.send("Runtime.getHeapUsage");
+  console.log(`# ${memory >> 20} MiB of the program; ${(usedSize + backingStorageSize) >> 20} MiB of the script`);
+  assert.ok(memory > 2 ** 20 && memory < mostMemory, `${memory} bytes of the program`);
+  assert.ok(usedSize + backingStorageSize < mostOfScript, `${usedSize} and ${backingStorageSize} bytes of the script`);
+  await goTo(page, "#/about");
+  assert.match(await textOf(page, "main"), /1,500,000/);
   assert.deepEqual(page.faults, []);
   await page.close();
 });

@@ -9,6 +9,7 @@ import { treeRows, byteMap, hexRows, bytesOf } from "../src/model/layout.js";
 import { visible, visibleLines } from "../src/model/text.js";
 import { sortRows, searchRows } from "../src/ui/table.js";
 import { indexReport } from "../src/model/report.js";
+import { clientRows, partnersOf, serverRows, totalRow } from "../src/model/rows.js";
 import { verdictOf } from "../src/model/verdict.js";
 
 test("times keep microseconds", () => {
@@ -51,7 +52,7 @@ test("ranges are whole points and survive the address", () => {
 
 test("quantiles of buckets", () => {
   const bounds = [0, 1, 2, 4, 8];
-  const times = mergeTimes([[[[1, 2]], [[1, 2], [3, 4]]], [[], [[3, 4]]]], 0, 2);
+  const times = mergeTimes([[[1, 2], [1, 2, 0, 4]], [[], [3, 4]]], 0, 2);
   assert.deepEqual(times, [[1, 4], [3, 8]]);
   assert.equal(quantile(times, 0.5, bounds), 5);
   assert.ok(Number.isNaN(quantile([], 0.5, bounds)));
@@ -105,4 +106,37 @@ test("the verdict has a scope, and no packets are no calm", () => {
   assert.equal(of({ packets: 2, duration_s: 60 }).headline, "No query traffic in this capture");
   const both = of({ packets: 9, duration_s: 60, requests: 9 }, [{ level: "alert" }, { level: "alert" }, { level: "warn" }, { level: "info" }]);
   assert.deepEqual([both.level, both.headline], ["alert", "2 attacks, 1 warning"]);
+});
+
+// busy is a report with more servers and clients than have rows of their own.
+const busy = () => indexReport({
+  stats: { start: "2023-11-14T22:13:20.000000Z", requests: 30, answered: 20, unanswered: 5, servers: [{ server: "a", requests: 12, name: "first" }, { server: "b", requests: 9 }, { server: "c", requests: 9 }] },
+  timeline: {
+    start: "2023-11-14T22:13:20.000000Z", interval_s: 1, points: 3, bucket_ms: [0, 1, 2],
+    kinds: [{ protocol: "p", message: "ask", requests: [10, 10, 10], answered: [5, 5, 10], unanswered: [5], rtt: [[1, 5], [0, 2, 3], [1, 10]] }],
+    servers: [
+      { server: "a", requests: [2, 4, 6], answered: [2, 4, 6], kinds: [{ protocol: "p", message: "ask", requests: 12, answered: 9, unanswered: 3 }], clients: [{ address: "x", requests: 6, error: 1 }] },
+      { server: "b", requests: [0, 3, 3], kinds: [{ protocol: "p", message: "ask", requests: 6, answered: 0, unanswered: 0 }] },
+      { rest: true, requests: [8, 3, 1], answered: [3, 1, 1] },
+    ],
+    clients: [{ address: "x", requests: [1, 1, 1] }, { rest: true, requests: [9, 9, 9] }],
+  },
+});
+
+test("tables of a range are whole: what has no row is in one together", () => {
+  const report = busy();
+  const range = parseRange("1-3", report.timeline);
+  const all = totalRow(report, range).requests;
+  for (const rows of [serverRows(report, range), clientRows(report, range)]) assert.equal(rows.reduce((n, r) => n + r.requests, 0), all);
+  assert.deepEqual(serverRows(report, range).map((r) => [r.server, r.name, r.requests]), [["a", "first", 10], ["b", undefined, 6], [undefined, "all other servers", 4]]);
+  assert.deepEqual(clientRows(report, range).map((r) => [r.address, r.share]), [["x", 0.1], ["all other addresses", 0.9]]);
+  assert.equal(serverRows(report).length, 3);
+});
+
+test("what a server was asked and by whom is counted, where all of it was", () => {
+  const { kinds, clients } = partnersOf(busy(), "a");
+  assert.deepEqual(kinds.map((k) => [k.name, k.requests, k.share]), [["ask", 12, 0.75]]);
+  assert.deepEqual(clients.map((c) => [c.name, c.requests, c.share]), [["x", 6, 0.5]]);
+  assert.equal(partnersOf(busy(), "b"), null, "its row came after three requests to it");
+  assert.equal(partnersOf(busy(), "c"), null);
 });

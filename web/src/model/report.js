@@ -26,7 +26,8 @@ export function indexReport(doc) {
   return report;
 }
 
-function indexTimeline(timeline, stats) {
+/** indexTimeline returns the timeline of a document, with its times as numbers. */
+export function indexTimeline(timeline, stats) {
   const start = parseTime(timeline?.start ?? stats?.start);
   const interval = timeline?.interval_s || 1;
   const points = timeline?.points ?? 0;
@@ -38,6 +39,8 @@ function indexTimeline(timeline, stats) {
     kinds: timeline?.kinds ?? [],
     servers: (timeline?.servers ?? []).filter((s) => !s.rest),
     clients: (timeline?.clients ?? []).filter((c) => !c.rest),
+    otherServers: (timeline?.servers ?? []).find((s) => s.rest),
+    otherClients: (timeline?.clients ?? []).find((c) => c.rest),
     bounds: timeline?.bucket_ms ?? [],
   };
 }

@@ -1,5 +1,5 @@
-// Rows of tables. Without a range they are the totals of `stats`, exact and complete; with
-// one they are sums of the timeline, which has the busiest servers and clients only.
+// Rows of tables. Without a range they are the totals of `stats`; with one they are sums of the
+// timeline, which has the busiest servers and clients, and the others together in one row.
 import { sum, mergeTimes, quantile } from "./series.js";
 import { parseTime } from "./time.js";
 import { overlaps, wholeOf } from "./range.js";
@@ -48,22 +48,37 @@ export function serverRows(report, range) {
       share: decided(s),
       p50: s.rtt_ms?.p50, p95: s.rtt_ms?.p95, bytesIn: s.bytes_in, bytesOut: s.bytes_out, gain: s.amplification?.payload,
     })) ?? [];
-  return report.timeline.servers
+  const { servers, otherServers } = report.timeline;
+  return [...servers, otherServers]
+    .filter(Boolean)
     .map((s) => {
       const row = totalsOf(s, range, report.timeline);
-      return { ...row, ...told(report.servers.get(s.server) ?? s), share: decided(row) };
+      const names = s.rest ? { key: "", name: "all other servers", rest: true } : told(report.servers.get(s.server) ?? s);
+      return { ...row, ...names, share: decided(row) };
     })
     .filter((row) => row.requests + row.replies > 0);
 }
 
 /** clientRows returns a row for each of the busiest clients. */
 export function clientRows({ stats, timeline }, range) {
-  const { a, b } = range ?? wholeOf(timeline);
-  const rows = range || !stats.clients?.length
-    ? timeline.clients.map((c) => ({ key: c.address, address: c.address, requests: sum(c.requests, a, b) }))
-    : stats.clients.map((c) => ({ key: c.address, address: c.address, requests: c.requests }));
   const all = range ? sumOfKinds(timeline, range) : stats.requests;
-  return rows.filter((c) => c.requests > 0).map((c) => ({ ...c, share: share(c.requests, all) }));
+  const listed = range || !stats.clients?.length ? requestsOf(timeline, range ?? wholeOf(timeline)) : stats.clients;
+  return listed.filter((c) => c.requests > 0).map((c) => ({ ...c, key: c.address, share: share(c.requests, all) }));
+}
+
+const requestsOf = ({ clients, otherClients }, { a, b }) => [...clients, otherClients].filter(Boolean)
+  .map((c) => ({ address: c.rest ? "all other addresses" : c.address, rest: c.rest, requests: sum(c.requests, a, b) }));
+
+/** partnersOf returns what a server was asked and by whom, as it was counted over the whole
+ * capture; null where it was not, or only since other servers had come first. */
+export function partnersOf({ timeline, servers }, address) {
+  const row = timeline.servers.find((s) => s.server === address);
+  const requests = servers.get(address)?.requests;
+  if (!row?.kinds || (requests !== undefined && sum(row.requests, 0, timeline.points) !== requests)) return null;
+  return {
+    kinds: row.kinds.filter((k) => k.requests || k.answered).map((k) => ({ key: kindName(k), name: kindName(k), requests: k.requests, share: decided(k) })),
+    clients: (row.clients ?? []).map((c) => ({ key: c.address, name: c.address, requests: c.requests, error: c.error, share: share(c.requests, sum(row.requests, 0, timeline.points)) })),
+  };
 }
 
 const sumOfKinds = (timeline, { a, b }) => timeline.kinds.reduce((n, k) => n + sum(k.requests, a, b), 0);

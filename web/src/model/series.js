@@ -15,12 +15,14 @@ export function addPoints(arrays, points) {
   return total;
 }
 
-/** mergeTimes adds the buckets of response times of the points from a to b. */
+/** mergeTimes adds the response times of the points from a to b, as [bucket, count]. Of a point
+ * there are its first bucket and the counts from that on. */
 export function mergeTimes(lists, a, b) {
   const counts = new Map();
   for (const rtt of lists)
     for (let i = a; i < b && i < (rtt?.length ?? 0); i++)
-      for (const [bucket, n] of rtt[i] ?? []) counts.set(bucket, (counts.get(bucket) ?? 0) + n);
+      for (let k = 1; k < (rtt[i]?.length ?? 0); k++)
+        if (rtt[i][k]) counts.set(rtt[i][0] + k - 1, (counts.get(rtt[i][0] + k - 1) ?? 0) + rtt[i][k]);
   return [...counts].sort((x, y) => x[0] - y[0]);
 }
 

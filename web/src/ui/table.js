@@ -26,7 +26,7 @@ export function Table({ name = "", caption, columns, rows, sort, search, empty, 
   const query = search ? route.params[prefix + "q"] ?? "" : "";
   const page = name ? pageSize.among : matchMedia("(max-width: 700px)").matches ? pageSize.phone : pageSize.alone;
   const [limit, setLimit] = useState(page);
-  useEffect(() => setLimit(page), [order, query, rows.length]);
+  useEffect(() => setLimit(page), [order, query, route.params.t]);
   const found = useMemo(() => sortRows(searchRows(rows, columns, query), columns, order), [rows, query, order]);
   const set = (what, value) => setParams({ [prefix + what]: value });
   return html`<div class="tablebox">

@@ -42,7 +42,8 @@ export function Exchanges() {
   return html`<h1 tabindex="-1">Exchanges</h1>
     ${left > 0 && html`<p class="caveat">
       ${formatCount(report.exchanges.length)} of ${formatCount(report.exchanges.length + left)} exchanges are in this report:
-      ${" "}first those with a finding or in an incident, then others evenly over time. <code>qsniff follow FILE</code> prints all.</p>`}
+      ${" "}first those with a finding or in an incident, then others evenly over time. ${report.doc.sampled_after
+        && `Of those that begin after packet ${formatCount(report.doc.sampled_after)}, a part was considered. `}<code>qsniff follow FILE</code> prints all.</p>`}
     <${Table} caption="Exchanges" sort="at" search="Address, query, outcome or finding" total=${report.exchanges.length + left}
       columns=${exchangeColumns(clock)} rows=${rows} empty=${html`<${NoExchanges} />`} />`;
 }
@@ -53,11 +54,11 @@ export function Exchange({ id }) {
   const [state, setState] = useState("");
   useEffect(() => {
     const here = report.byID.get(id);
-    setX(here);
-    if (here) return;
+    if (here) setX(here);
+    if (here || x) return; // a newer report may have lost what is being read
     setState("loading");
     source.exchange(id).then((found) => { setX(found); setState(""); }, (err) => setState(String(err.message ?? err)));
-  }, [id]);
+  }, [id, report]);
   if (!x && state === "loading") return html`<${Lost} heading="Exchange ${id}" title="Reading the capture…" />`;
   if (!x)
     return html`<${Lost} heading="Exchange ${id}" title="Exchange ${id} is not in this report.">

@@ -33,6 +33,7 @@ export function Findings() {
   const rows = useMemo(() => findingRows(report, range), [report, range]);
   const left = report.doc.left_out?.findings ?? 0;
   return html`<h1 tabindex="-1">Findings</h1>
+    ${range && rows.some((f) => f.count > 1) && html`<p class="caveat">Findings that occur in the range are listed; how many times is counted over the whole capture.</p>`}
     ${left > 0 && html`<p class="caveat">${counted(left, "finding")} did not fit in this report. <code>qsniff findings FILE</code> prints all.</p>`}
     ${groups.length === 0
       ? html`<${None} inRange="No findings in this range." whole="No findings in this capture.">

@@ -137,13 +137,15 @@ function Kinds() {
 }
 
 function Amplification() {
-  const { report } = usePage();
+  const { report, range } = usePage();
   const rows = (report.stats.amplification ?? []).map((a) => ({
     key: `${a.protocol}/${a.message}`, name: kindName(a),
     open: a.before_challenge?.answers, openGain: a.before_challenge?.payload, openWire: a.before_challenge?.wire,
     closed: a.after_challenge?.answers, closedGain: a.after_challenge?.payload, closedWire: a.after_challenge?.wire,
   }));
   if (rows.length === 0) return null;
+  if (range)
+    return html`<${Section} id="amplification" title="Amplification" about="The gain of the range is in the table above. Open answers are counted over the whole capture only." />`;
   const gain = (key, label, help) => ({ key, label, help, number: true, cell: (r) => formatGain(r[key]) });
   const columns = [
     { key: "name", label: "Query" },
@@ -162,13 +164,14 @@ function Clients() {
   const { report, range } = usePage();
   const rows = useMemo(() => clientRows(report, range), [report, range]);
   const columns = [
-    { key: "address", label: "Address" },
+    { key: "address", label: "Address", cell: (r) => (r.rest ? html`<em>${r.address}</em>` : r.address) },
     { key: "requests", label: "Requests", number: true, cell: (r) => formatCount(r.requests) },
     { key: "share", label: "Share", number: true, cell: (r) => formatShare(r.share) },
   ];
   if (rows.length === 0) return null;
   const all = report.stats.distinct_clients?.estimate;
-  const about = all > rows.length && `${formatCount(rows.length)} of about ${formatCount(Math.round(all))} addresses${range ? ", in the chosen range" : ""}.`;
+  const own = rows.filter((r) => !r.rest).length;
+  const about = all > own && `${formatCount(own)} of about ${formatCount(Math.round(all))} addresses${range ? ", in the chosen range" : ""}.`;
   return html`<${Section} id="clients" title="Busiest clients" about=${about}>
     <${Table} name="clients" caption="Busiest clients" sort="-requests" search="Address" ...${{ columns, rows }} /><//>`;
 }

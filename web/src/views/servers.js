@@ -2,7 +2,7 @@
 import { html, useMemo } from "../html.js";
 import { usePage, useClock } from "../ui/context.js";
 import { linkTo } from "../route.js";
-import { serverRows, exchangeRows, findingRows, incidentRows } from "../model/rows.js";
+import { serverRows, exchangeRows, findingRows, incidentRows, partnersOf } from "../model/rows.js";
 import { formatCount, formatShare, formatMillis, formatGain, formatBytes, formatShort, counted } from "../model/number.js";
 import { Table } from "../ui/table.js";
 import { Facts, Lost, None, Section, Wire } from "../ui/bits.js";
@@ -18,8 +18,8 @@ export function Servers() {
   const { report, range } = usePage();
   const rows = useMemo(() => serverRows(report, range), [report, range]);
   const columns = [
-    { key: "server", label: "Server", long: true, cell: (r) => html`<a href=${linkTo("server", r.server)}>${r.server}</a>` },
-    { key: "name", label: "Name", wide: true, cell: (r) => html`<${Wire} text=${r.name} limit=${80} />` },
+    { key: "server", label: "Server", long: true, cell: (r) => r.server && html`<a href=${linkTo("server", r.server)}>${r.server}</a>` },
+    { key: "name", label: "Name", wide: true, cell: (r) => (r.rest ? html`<em>${r.name}</em>` : html`<${Wire} text=${r.name} limit=${80} />`) },
     { key: "map", label: "Map", cell: (r) => html`<${Wire} text=${r.map} limit=${30} />` },
     { key: "players", label: "Players", number: true, cell: players },
     { key: "requests", label: "Requests", number: true, cell: (r) => formatCount(r.requests) },
@@ -34,7 +34,7 @@ export function Servers() {
   const all = (stats.servers?.length ?? 0) + (stats.servers_not_listed ?? 0);
   return html`<h1 tabindex="-1">Servers</h1>
     ${range && timeline.servers.length < all && html`<p class="caveat">
-      In a range of time the ${counted(timeline.servers.length, "busiest server")} of ${formatCount(all)} can be shown.</p>`}
+      In a range of time the ${counted(timeline.servers.length, "busiest server")} of ${formatCount(all)} have a row of their own; the others are in one together.</p>`}
     <${Table} caption="Servers" sort="-requests" search="Address, name or map" total=${all} ...${{ columns, rows }} empty=${none} />`;
 }
 
@@ -49,7 +49,7 @@ export function Server({ address }) {
   return html`<h1 tabindex="-1">${address} ${s?.name && html`<${Wire} text=${s.name} />`}</h1>
     <${About} ...${{ s, row }} />
     ${series && html`<${ServerCharts} ...${{ series, address }} />`}
-    <${Incidents} address=${address} /><${Kinds} ...${{ mine }} /><${Clients} ...${{ mine }} />
+    <${Incidents} address=${address} /><${Partners} ...${{ mine, address }} />
     <${Findings} ...${{ mine }} /><${Exchanges} ...${{ mine, s }} />`;
 }
 
@@ -109,22 +109,24 @@ function groupBy(rows, keyOf) {
   return [...groups.values()].map((g) => ({ ...g, share: g.answered / g.exchanges }));
 }
 
-function Grouped({ id, title, label, keyOf, mine }) {
+// Partners are what the server was asked and by whom: as counted, or, where that is unknown, of
+// the exchanges that are in the report.
+function Partners({ mine, address }) {
   const { report, range } = usePage();
-  const rows = useMemo(() => groupBy(exchangeRows(report, range, mine), keyOf), [report, range, id]);
-  if (rows.length === 0) return null;
+  const counts = useMemo(() => range ? null : partnersOf(report, address), [report, range, address]);
+  const rows = useMemo(() => counts ? [] : exchangeRows(report, range, mine), [counts, report, range, address]);
   const left = report.doc.left_out?.exchanges;
-  const columns = [
-    { key: "name", label },
-    { key: "exchanges", label: "Exchanges", number: true, cell: (r) => formatCount(r.exchanges) },
-    { key: "share", label: "Answered", number: true, cell: (r) => formatShare(r.share) },
-  ];
-  return html`<${Section} ...${{ id, title }} about=${left ? "Of the exchanges that are in this report." : ""}>
-    <${Table} name=${id} caption=${title} sort="-exchanges" search=${label} ...${{ columns, rows }} /><//>`;
+  const about = counts || !left ? "" : `Of the ${counted(rows.length, "exchange")} with it that are in this report${range ? " and in the range" : ""}, not of all.`;
+  const column = counts
+    ? { key: "requests", label: "Requests", number: true, cell: (r) => (r.error ? "about " : "") + formatCount(r.requests) }
+    : { key: "exchanges", label: "Exchanges", number: true, cell: (r) => formatCount(r.exchanges) };
+  const list = (id, title, label, found, part) => found.length > 0 && html`<${Section} ...${{ id, title, about }}>
+    <${Table} name=${id} caption=${title} sort=${"-" + column.key} search=${label} rows=${found}
+      columns=${[{ key: "name", label }, column, { key: "share", label: part, number: true, cell: (r) => formatShare(r.share) }]} /><//>`;
+  return html`${list("kinds", "What it was asked", "Query", counts?.kinds ?? groupBy(rows, (x) => x.kind), "Answered")}
+    ${list("clients", counts ? "Its busiest clients" : "Its clients", "Client", counts?.clients ?? groupBy(rows, (x) => hostOf(x.client)), counts ? "Share" : "Answered")}`;
 }
 
-const Kinds = (props) => html`<${Grouped} id="kinds" title="What it was asked" label="Query" keyOf=${(x) => x.kind} ...${props} />`;
-const Clients = (props) => html`<${Grouped} id="clients" title="Its clients" label="Client" keyOf=${(x) => hostOf(x.client)} ...${props} />`;
 const hostOf = (end) => (end ?? "unknown").replace(/:\d+$/, "");
 
 function Findings({ mine }) {
