@@ -16,6 +16,7 @@ type liveOptions struct {
 	readOptions
 	keepOptions
 	captureOptions
+	tell tellOptions
 }
 
 func newLive(io streams) *cobra.Command {
@@ -101,6 +102,7 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	o.registerCapture(cmd, "")
 	o.keepOptions.register(cmd)
+	o.tell.register(cmd)
 	o.registerForm(cmd)
 	o.registerMessages(cmd)
 	o.registerPackets(cmd)

@@ -45,6 +45,7 @@ type liveRun struct {
 	alarms keep.Alarms
 	cfg    pipeline.Config
 	seen   *flood.Seen // counts queries if no messages are wanted; else nil
+	told   *telling    // nil: nobody is told of incidents
 	errs   io.Writer
 	start  time.Time
 	result tally.Run
@@ -87,13 +88,32 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 		l.tap.Finish()
 		return nil, err
 	}
+	if err := l.startTelling(own); err != nil {
+		l.tap.Finish()
+		return nil, err
+	}
 	l.cfg.Incidents = l.newDetector(reg, own, l.cfg.Renderer)
 	l.cfg.MaxMessages, l.cfg.CountsMessages, l.cfg.CutsToMicros = opts.count, !opts.isWatchOnly(), opts.cutsToMicros
 	if opts.isWatchOnly() {
 		l.seen = new(flood.Seen)
-		l.cfg.Watchers = []track.Watcher{l.seen}
+		l.cfg.Watchers = append(l.cfg.Watchers, l.seen)
+		l.cfg.Listener = nil // it would have messages decoded
 	}
 	return l, nil
+}
+
+// startTelling starts what tells of incidents and findings at our servers, if anybody is told.
+func (l *liveRun) startTelling(own *hostset.Set) error {
+	c, err := l.opts.tell.config()
+	if err != nil {
+		return err
+	}
+	c.NoSandbox = l.opts.noSandbox
+	l.told, err = startTelling(&l.opts.tell, c, own, func(text string) { fmt.Fprintf(l.errs, "qsniff: %s\n", text) })
+	if l.told != nil {
+		l.cfg.Watchers, l.cfg.Listener = []track.Watcher{l.told}, l.told
+	}
+	return err
 }
 
 // openCapture opens everything that needs rights: interfaces and files.
@@ -146,6 +166,9 @@ func (l *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.
 	found.Detector.AddObserver(found.filter(func(in *flood.Incident, e flood.Event) {
 		l.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
 	}))
+	if l.told != nil {
+		found.Detector.AddObserver(l.told.Observe)
+	}
 	if _, ok := r.(render.IncidentRenderer); !ok {
 		found.Observe(l.announce)
 	}
@@ -166,6 +189,9 @@ func (l *liveRun) enterSandbox() error {
 	}
 	if l.keeper != nil {
 		fmt.Fprintf(l.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.describe())
+	}
+	if l.told != nil {
+		fmt.Fprintf(l.errs, "qsniff: %s\n", l.told.describe())
 	}
 	if o.noSandbox {
 		fmt.Fprintln(l.errs, "qsniff: sandbox: none (--no-sandbox)")
@@ -236,6 +262,7 @@ func (l *liveRun) conclude(err error) error {
 	fmt.Fprintf(l.errs, "qsniff: %s captured in %s: %s%s; %s\n", count(l.tap.Stats().Received, "packet"), l.elapsed(),
 		l.describeFound(), l.describeIncidents(), describeDrops(kernel, card))
 	l.printUndecoded()
+	l.finishTelling()
 	unwritten := l.printFiles()
 	l.printRemarks()
 	l.printNext()
@@ -272,6 +299,7 @@ func (l *liveRun) abandon() error {
 	fmt.Fprintln(l.errs)
 	fmt.Fprintf(l.errs, "qsniff: %s captured in %s; %s\n", count(l.tap.Stats().Received, "packet"), l.elapsed(), describeDrops(kernel, card))
 	l.printUndecoded()
+	l.finishTelling()
 	_ = l.printFiles() // the error below is the cause
 	return &hintedError{errors.New("the output was not read: its last messages are missing, and incidents among them"),
 		"a slow reader costs messages; -o none needs no reader, -w keeps packets"}
@@ -289,6 +317,13 @@ func (l *liveRun) printFiles() error {
 		return fmt.Errorf("-w: %s could not be written", count(n, "packet"))
 	}
 	return nil
+}
+
+// finishTelling has everything told, and prints what could not be.
+func (l *liveRun) finishTelling() {
+	if l.told != nil {
+		l.told.finish(l.errs)
+	}
 }
 
 func (l *liveRun) printUndecoded() {
