@@ -58,7 +58,7 @@ func (h *Hook) Host() string {
 	return u.Hostname()
 }
 
-// Port returns the TCP port of the URL.
+// Port returns the TCP port of the URL, 0 if it has none that can be.
 func (h *Hook) Port() uint16 {
 	u, err := url.Parse(h.URL)
 	if err != nil {
@@ -68,7 +68,10 @@ func (h *Hook) Port() uint16 {
 	if u.Scheme == "http" {
 		usual = "80"
 	}
-	port, _ := strconv.ParseUint(cmp.Or(u.Port(), usual), 10, 16)
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), usual), 10, 16)
+	if err != nil {
+		return 0
+	}
 	return uint16(port)
 }
 

@@ -134,21 +134,28 @@ func (m *Messenger) write() {
 			m.queue.Done(n)
 		}
 	}()
-	for {
+	for isOpen := true; isOpen; {
 		var o Order
-		var ok bool
 		select {
-		case o, ok = <-notes:
-			if !ok {
-				return
-			}
+		case o, isOpen = <-notes:
 		case o = <-m.asked:
 		}
-		if err := m.out.Encode(o); err != nil {
-			m.gone.Store(true)
-			if o.Note != nil {
-				m.queue.AddLost(1)
-			}
+		m.encode(o)
+	}
+	for len(m.asked) > 0 { // nobody else takes them
+		m.encode(<-m.asked)
+	}
+}
+
+// encode writes an order to the pipe.
+func (m *Messenger) encode(o Order) {
+	if o == (Order{}) {
+		return
+	}
+	if err := m.out.Encode(o); err != nil {
+		m.gone.Store(true)
+		if o.Note != nil {
+			m.queue.AddLost(1)
 		}
 	}
 }
