@@ -49,10 +49,20 @@ func (s *monitorSource) load() (*monitorOptions, []string, error) {
 // copyFlag gives a flag the value of another one.
 func copyFlag(to, from *pflag.Flag) error {
 	to.Changed = true
-	if list, ok := from.Value.(pflag.SliceValue); ok {
-		return to.Value.(pflag.SliceValue).Replace(list.GetSlice())
+	if list := listOf(from); list != nil {
+		return listOf(to).Replace(list.GetSlice())
 	}
 	return to.Value.Set(from.Value.String())
+}
+
+// listOf returns the value of a flag that may be given several times, nil of any other.
+func listOf(f *pflag.Flag) pflag.SliceValue {
+	v := f.Value
+	if p, ok := v.(*proposed); ok {
+		v = p.Value
+	}
+	list, _ := v.(pflag.SliceValue)
+	return list
 }
 
 // notInConfig are flags that a file cannot set; fileKey stands for the argument.
@@ -104,16 +114,16 @@ func loadConfig(flags, given *pflag.FlagSet, name string, args []string) ([]stri
 // setFlag gives a flag the value that a file has for it.
 func setFlag(f *pflag.Flag, value any) error {
 	f.Changed = true
-	list, isList := f.Value.(pflag.SliceValue)
+	list := listOf(f)
 	several, isArray := value.([]any)
 	switch {
-	case isArray && !isList && f.Name == "servers": // a list reads better in a file
+	case isArray && list == nil && f.Name == "servers": // a list reads better in a file
 		return f.Value.Set(strings.Join(wordsOf(several), ","))
-	case isArray && !isList:
+	case isArray && list == nil:
 		return errors.New("one value, not a list")
 	case isArray:
 		return list.Replace(wordsOf(several))
-	case isList:
+	case list != nil:
 		return list.Replace([]string{fmt.Sprint(value)})
 	}
 	return trimStrconvOf(f.Value.Set(fmt.Sprint(value)))
