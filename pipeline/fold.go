@@ -7,6 +7,7 @@ import (
 	"qsniff/capture"
 	"qsniff/dissect"
 	"qsniff/filter"
+	"qsniff/render/tally"
 	"qsniff/track"
 )
 
@@ -17,7 +18,8 @@ type fold struct {
 	max       uint64 // messages to write, 0 for all
 	workers   []*worker
 	heads     []head
-	progress  func(capture.Stats)
+	progress  func(capture.Stats, func() tally.Run)
+	totals    func() tally.Run // summary, made once
 	listener  track.Listener
 	watching  watching
 	dialogues *dialogues    // nil: messages are written as they come
@@ -70,7 +72,7 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 		}
 		h := &f.heads[i]
 		if watched {
-			h.sight = f.watching.showSights(h.seg.sights, h.sight, f.sightLimit(h))
+			h.sight = f.watching.showSights(h.seg, h.sight, f.sightLimit(h))
 		} else {
 			enough, err = f.writeSpan(h.seg, &h.seg.spans[h.next])
 			h.next++
@@ -100,7 +102,7 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 		}
 	}
 	if f.progress != nil {
-		f.progress(b.totals.source)
+		f.progress(b.totals.source, f.totals)
 	}
 	return enough, err
 }

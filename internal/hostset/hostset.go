@@ -52,6 +52,17 @@ func (s *Set) add(word string) error {
 	return fmt.Errorf("%q: not a network, an address, or an address with a port", word)
 }
 
+// Ends returns the addresses with a port that were named, in no order.
+func (s *Set) Ends() (all []netip.AddrPort) {
+	if s == nil {
+		return nil
+	}
+	for e := range s.ends {
+		all = append(all, e)
+	}
+	return all
+}
+
 // HasHost reports whether any port of a host belongs to the set.
 func (s *Set) HasHost(host netip.Addr) bool {
 	if s.Has(netip.AddrPortFrom(host, 0)) {
