@@ -4,22 +4,26 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"qsniff/internal/digits"
 )
 
-// Config is where Notes go. It goes to the other process through a pipe, where nobody sees the
-// secrets in it.
+// Config is where Notes go.
 type Config struct {
 	File      string `json:"file,omitempty"` // of JSON lines; empty: none
 	FileSize  int64  `json:"file_size,omitempty"`
 	FileCount int    `json:"file_count,omitempty"` // old ones that stay
 
-	Hooks []Hook        `json:"hooks,omitempty"`
-	Every time.Duration `json:"every"` // at most one change of a thread in this time, but for hooks only
+	HooksFile string        `json:"hooks_file,omitempty"` // see LoadHooks
+	Hooks     []Hook        `json:"hooks,omitempty"`
+	Every     time.Duration `json:"every"` // hooks are told of one change of a thread in this time at most
 
 	Exec        string        `json:"exec,omitempty"` // a program; empty: none
 	ExecTimeout time.Duration `json:"exec_timeout,omitempty"`
@@ -33,7 +37,7 @@ type Config struct {
 
 // IsEmpty reports whether nothing is told and nothing made.
 func (c *Config) IsEmpty() bool {
-	return c.File == "" && len(c.Hooks) == 0 && c.Exec == "" && c.Syslog == "" && c.Journal == "" && !c.Reports
+	return c.File == "" && c.HooksFile == "" && len(c.Hooks) == 0 && c.Exec == "" && c.Syslog == "" && c.Journal == "" && !c.Reports
 }
 
 // StartsPrograms reports whether the other process has to be able to start programs.
@@ -89,6 +93,40 @@ func (h *Hook) check() error {
 		return errors.New("ntfy takes https://HOST/TOPIC")
 	}
 	return nil
+}
+
+// LoadHooks reads a file as ParseHooks takes it. As there are secrets in it, others must not be able
+// to read it.
+func LoadHooks(name string) ([]Hook, error) {
+	text, err := readSecret(name)
+	var hooks []Hook
+	if err == nil {
+		hooks, err = ParseHooks(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return hooks, nil
+}
+
+func readSecret(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", errors.Unwrap(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if info.Mode().IsRegular() && info.Mode()&0o007 != 0 {
+		return "", errors.New("everybody may read it, and addresses of webhooks are secrets: chmod o= FILE")
+	}
+	b, err := io.ReadAll(io.LimitReader(f, longestHooks+1))
+	if err == nil && len(b) > longestHooks {
+		err = fmt.Errorf("more than %s", digits.Bytes(longestHooks))
+	}
+	return string(b), err
 }
 
 // ParseHooks parses lines of a service, its URL and, if it takes one, a token; # begins a comment.

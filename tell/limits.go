@@ -37,6 +37,10 @@ const (
 	// maxHooks is how many services may be told. Chosen: each has a queue and a worker.
 	maxHooks = 16
 
+	// longestHooks is the greatest size of their file, in bytes. Chosen: that of 16 services, and
+	// comments.
+	longestHooks = 64 << 10
+
 	// maxAsked is how many orders wait for the other process. Chosen: more incidents than may be
 	// open end at once hardly ever, and one report is made at a time.
 	maxAsked = 64

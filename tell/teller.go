@@ -23,7 +23,7 @@ import (
 
 // Options are what is told.
 type Options struct {
-	Ours *hostset.Set // servers that are told about; nil: all
+	Ours *hostset.Set // servers whose findings are told; nil: all
 	// Least is the mildest severity of findings that are told, and HasFindings whether any are.
 	Least       finding.Severity
 	HasFindings bool
@@ -79,12 +79,16 @@ func (t *Teller) End(_, nanos int64) {
 	t.endFindings(0)
 }
 
-// Observe is an observer of a flood.Detector.
-func (t *Teller) Observe(in *flood.Incident, e flood.Event) {
-	if in.IsAt(t.opt.Ours) {
-		t.observe(in, e)
+// AddProfile remembers the name of a server. Whoever forges the server's address chooses it.
+func (t *Teller) AddProfile(s *track.Sighting, p *track.Profile) {
+	if len(p.Name.Bytes()) > 0 {
+		name, _ := t.names.Put(endKey{s.Src, s.SrcPort})
+		*name = p.Name
 	}
 }
+
+// Observe is an observer of a flood.Detector, for incidents at the servers that are told about.
+func (t *Teller) Observe(in *flood.Incident, e flood.Event) { t.observe(in, e) }
 
 // tellIncident makes a Note of an event of a warning or an alert.
 func (t *Teller) tellIncident(in *flood.Incident, e flood.Event) {
@@ -159,17 +163,13 @@ func keyOf(end netip.AddrPort) endKey { return endKey{end.Addr().As16(), end.Por
 // nameOf returns what a server called itself last, empty if that is unknown.
 func (t *Teller) nameOf(server netip.AddrPort) string {
 	if name := t.names.Peek(keyOf(server)); name != nil {
-		return string(display.AppendVisible(nil, name.Bytes()))
+		return string(display.AppendVisible(nil, name.Whole()))
 	}
 	return ""
 }
 
-// AddFact remembers the name of a server, and adds the findings of a message.
-func (t *Teller) AddFact(f *track.Fact, found []track.Found, info *track.ServerInfo) {
-	if info != nil && len(info.Name.Bytes()) > 0 && t.opt.Ours.Has(f.Server) {
-		name, _ := t.names.Put(keyOf(f.Server))
-		*name = info.Name
-	}
+// AddFact adds the findings of a message.
+func (t *Teller) AddFact(f *track.Fact, found []track.Found, _ *track.ServerInfo) {
 	for i := range found {
 		t.AddFinding(f.Frame, f.Nanos, f.Server, f.Client, found[i])
 	}

@@ -93,7 +93,6 @@ func TestOurs(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, got := newTeller(Options{Ours: ours, HasFindings: true})
-	x.Observe(incident(1), flood.Begins)
 	x.AddFact(&track.Fact{Server: server}, []track.Found{found(finding.Error, "")}, nil)
 	checkNotes(t, "elsewhere", *got)
 	x.AddFinding(1, 1, netip.AddrPort{}, netip.AddrPort{}, found(finding.Error, "")) // about no server
@@ -111,13 +110,15 @@ func found(s finding.Severity, detail string) track.Found {
 // finding that has not repeated for long is over, and begins anew as another thread.
 func TestFinding(t *testing.T) {
 	x, got := newTeller(Options{HasFindings: true, Least: finding.Warn})
-	name := &track.ServerInfo{}
-	name.Name.Set([]byte("a\x1b[31m\u202eb"))
+	p := track.NoProfile()
+	p.Name.Set([]byte("a\x1b[31m\u202eb"))
+	reply := &track.Sighting{Src: track.HostOf(server), SrcPort: server.Port()}
+	x.AddProfile(reply, &p)
 	at := start.UnixNano()
 	for i := range 250 {
 		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 4000)
 		at += second
-		x.AddFact(&track.Fact{Frame: uint64(i + 1), Nanos: at, Server: server, Client: client}, []track.Found{found(finding.Error, ": \x1b[2J"), found(finding.Note, "")}, name)
+		x.AddFact(&track.Fact{Frame: uint64(i + 1), Nanos: at, Server: server, Client: client}, []track.Found{found(finding.Error, ": \x1b[2J"), found(finding.Note, "")}, nil)
 	}
 	x.Tick(0, at+int64(quiet)-1)
 	checkNotes(t, "while it goes on", *got, "20261123T030000Z-f1 open error X-S01", "20261123T030000Z-f1 update error X-S01", "20261123T030000Z-f1 update error X-S01")
@@ -173,13 +174,13 @@ func TestManyFindings(t *testing.T) {
 // TestNoAllocation: messages without findings allocate nothing.
 func TestNoAllocation(t *testing.T) {
 	x, _ := newTeller(Options{HasFindings: true})
-	info := &track.ServerInfo{}
-	info.Name.Set([]byte("name"))
+	p := track.NoProfile()
+	p.Name.Set([]byte("name"))
 	f := &track.Fact{Server: server, Client: server}
-	x.AddFact(f, nil, info)
+	x.AddProfile(&track.Sighting{}, &p)
 	if n := testing.AllocsPerRun(100, func() {
 		x.Sight(&track.Sighting{})
-		x.AddFact(f, nil, info)
+		x.AddProfile(&track.Sighting{}, &p)
 		x.AddFact(f, []track.Found{}, nil)
 		x.Tick(0, 1)
 	}); n > 0 {

@@ -16,7 +16,7 @@ type liveOptions struct {
 	readOptions
 	keepOptions
 	captureOptions
-	tell tellOptions
+	tellOptions
 }
 
 func newLive(io streams) *cobra.Command {
@@ -64,7 +64,8 @@ func newLive(io streams) *cobra.Command {
 
 // liveHelp is the long description in the help of qsniff live.
 const liveHelp = `live captures on network interfaces and prints messages as read does, a moment after
-they were seen, with floods and what else asks for something among them. It never sends.
+they were seen, with floods and what else asks for something among them. It never sends
+packets.
 -o none prints nothing but the summary; packets are then only watched for floods, not
 decoded further, which takes half of the time.
 
@@ -87,6 +88,8 @@ DIR/PREFIX.pcapng makes DIR/PREFIX_20261121T201500Z_00001.pcapng and so on. Pack
 kept as they are, passwords included. When a file cannot be written a line on standard error says so once,
 and the capture goes on.
 
+` + tellHelp + `
+
 Once everything is open, the program gives up what it does not need any more:
 capabilities, all files but the folder of -w, and the network as far as the kernel can
 take it away. The first lines on standard error say what. --no-sandbox does without.
@@ -102,7 +105,7 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	o.registerCapture(cmd, "")
 	o.keepOptions.register(cmd)
-	o.tell.register(cmd)
+	o.registerTell(cmd, "error")
 	o.registerForm(cmd)
 	o.registerMessages(cmd)
 	o.registerPackets(cmd)

@@ -104,12 +104,12 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 
 // startTelling starts what tells of incidents and findings at our servers, if anybody is told.
 func (l *liveRun) startTelling(own *hostset.Set) error {
-	c, err := l.opts.tell.config()
+	c, err := l.opts.tellConfig()
 	if err != nil {
 		return err
 	}
 	c.NoSandbox = l.opts.noSandbox
-	l.told, err = startTelling(&l.opts.tell, c, own, func(text string) { fmt.Fprintf(l.errs, "qsniff: %s\n", text) })
+	l.told, err = l.opts.startTelling(c, own, func(text string) { fmt.Fprintf(l.errs, "qsniff: %s\n", text) })
 	if l.told != nil {
 		l.cfg.Watchers, l.cfg.Listener = []track.Watcher{l.told}, l.told
 	}
@@ -167,7 +167,7 @@ func (l *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.
 		l.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
 	}))
 	if l.told != nil {
-		found.Detector.AddObserver(l.told.Observe)
+		found.Detector.AddObserver(found.filter(l.told.Observe))
 	}
 	if _, ok := r.(render.IncidentRenderer); !ok {
 		found.Observe(l.announce)
@@ -321,8 +321,8 @@ func (l *liveRun) printFiles() error {
 
 // finishTelling has everything told, and prints what could not be.
 func (l *liveRun) finishTelling() {
-	if l.told != nil {
-		l.told.finish(l.errs)
+	for _, line := range l.told.finish() {
+		fmt.Fprintf(l.errs, "qsniff: %s\n", line)
 	}
 }
 

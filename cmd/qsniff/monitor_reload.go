@@ -28,6 +28,9 @@ var reloadable = []string{"servers", "thresholds", "web-token-file", "web-cert",
 func (m *monitorRun) reload() {
 	m.manager.Reloading()
 	defer m.manager.Notify("READY=1")
+	if m.told != nil {
+		m.told.messenger.Reopen()
+	}
 	next, _, err := m.source.load()
 	if err == nil {
 		err = m.applyReload(next)

@@ -46,6 +46,7 @@ type monitorRun struct {
 	meter    *monitor.Meter
 	detector *incidents
 	server   *serve.Server
+	told     *telling // nil: nobody is told of incidents
 	cert     certificate
 	pulse    atomic.Int64 // when a batch was last read, by monotonic
 	todo     chan func()  // for the goroutine of the pipeline, between two batches
@@ -91,8 +92,24 @@ func openMonitor(ctx context.Context, opts *monitorOptions, args []string, io st
 		l.Close()
 		return nil, err
 	}
+	if err := m.startTelling(); err != nil {
+		m.in.close()
+		l.Close()
+		return nil, err
+	}
 	m.addStages()
 	return m, nil
+}
+
+// startTelling starts what tells of incidents, if anybody is told.
+func (m *monitorRun) startTelling() error {
+	c, err := m.opts.tellConfig()
+	if err != nil {
+		return err
+	}
+	c.NoSandbox = m.opts.noSandbox
+	m.told, err = m.opts.startTelling(c, m.opts.ownServers, func(text string) { m.log.Warn("telling", "what", text) })
+	return err
 }
 
 // openListener opens the socket for readers, or takes over that of the manager.
@@ -135,6 +152,13 @@ func (m *monitorRun) addStages() {
 	})
 	m.detector.Observe(m.logIncident)
 	cfg.Watchers = []track.Watcher{m.meter, m.detector.Detector}
+	if m.told != nil {
+		m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) { m.detector.filter(m.told.Observe)(in, e) })
+		cfg.Watchers = append([]track.Watcher{m.told}, cfg.Watchers...)
+		if m.opts.findings != "none" {
+			cfg.Listener = m.told
+		}
+	}
 	cfg.Progress = m.progress
 	m.server.Handle("/metrics", newMetricsHandler(m))
 	m.server.Handle("/servers.json", newServersHandler(m.meter))
@@ -155,6 +179,9 @@ func (o *monitorOptions) mayList() func(netip.AddrPort) bool {
 // enterSandbox gives up what the run does not need any more.
 func (m *monitorRun) enterSandbox() error {
 	m.log.Info("begin", "input", m.in.what, "listen", m.server.Addr(), "servers", cmp.Or(m.opts.servers, "those that answer"))
+	if m.told != nil {
+		m.log.Info("telling", "what", m.told.describe())
+	}
 	if m.opts.noSandbox {
 		m.log.Warn("no sandbox", "why", "--no-sandbox")
 		return nil
@@ -195,6 +222,9 @@ func (m *monitorRun) run(ctx context.Context, failed <-chan error) error {
 	if ctx.Err() != nil {
 		why = "a signal"
 	}
+	for _, line := range m.told.finish() {
+		m.log.Info("telling", "what", line)
+	}
 	m.log.Info("end", "why", why, "packets", x.run.Packets, "dropped", x.run.Dropped)
 	return cmp.Or(x.err, m.in.close())
 }
@@ -221,8 +251,11 @@ func (m *monitorRun) progress(_ capture.Stats, totals func() tally.Run) {
 	})
 }
 
-// health reports whether packets are being read.
+// health reports whether packets are being read, and whoever is to be told of incidents is.
 func (m *monitorRun) health() error {
+	if m.told != nil && m.told.messenger.Gone() {
+		return errors.New("the process that tells of incidents has ended")
+	}
 	last := m.pulse.Load()
 	if last == 0 {
 		return nil // it begins

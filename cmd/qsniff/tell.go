@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/finding"
-	"qsniff/internal/digits"
 	"qsniff/internal/hostset"
 	"qsniff/tell"
 )
@@ -37,14 +35,31 @@ const (
 	journalSocket = "/run/systemd/journal/socket"
 )
 
-// longestHooks is the greatest size of a file of --webhooks. Chosen: that of 16 services, and
-// comments.
-const longestHooks = 64 << 10
+// tellHelp is the part of a long description about who is told.
+const tellHelp = `Incidents that need attention, and findings, are told when they begin, change and end:
+--tell FILE appends lines as floods -o json and findings -o json print them, with "event"
+(open, update, close) and "thread", the same for all lines of one incident. A FILE that was
+renamed is made anew. --webhooks FILE lists services, one a line; its secrets are in no log:
 
-// register adds the flags. findings is the default of --tell-findings.
-func (o *tellOptions) register(cmd *cobra.Command) {
+  discord https://discord.com/api/webhooks/...
+  slack   https://hooks.slack.com/services/...
+  matrix  https://HOST/_matrix/client/v3/rooms/ROOM TOKEN
+  ntfy    https://ntfy.sh/TOPIC
+  json    https://HOST/PATH TOKEN      the line itself; a TOKEN is optional
+
+What a service does not take is tried again for an hour, further and further apart. Of 256
+notes that wait for one the changes go first; the next message says how many were lost. Of an
+incident's changes services get one each --webhook-every. --on-incident-exec starts a PROGRAM
+without a shell, at most 4 at once: the environment has QSNIFF_EVENT, QSNIFF_THREAD,
+QSNIFF_KIND, QSNIFF_LEVEL, QSNIFF_TARGET, QSNIFF_ADDRESS, QSNIFF_PORT, QSNIFF_TEXT,
+QSNIFF_ADVICE and more, standard input the line. All this is done by a process of its own, which
+sees no packets and gives up all rights but these services and files; with
+--on-incident-exec it keeps those of who started qsniff, and programs have them.`
+
+// registerTell adds the flags. findings is the default of --tell-findings.
+func (o *tellOptions) registerTell(cmd *cobra.Command, findings string) {
 	f := cmd.Flags()
-	o.fileSize, o.findings = 16<<20, "error"
+	o.fileSize, o.findings = 16<<20, findings
 	f.StringVar(&o.file, "tell", "", "append incidents and findings to `FILE`, as JSON lines: when they begin, change and end")
 	f.Var(&o.fileSize, "tell-size", "rename the FILE of --tell to FILE.1 after so many bytes, and begin another")
 	f.IntVar(&o.fileCount, "tell-files", 4, "keep `N` of these old files")
@@ -60,9 +75,10 @@ func (o *tellOptions) register(cmd *cobra.Command) {
 	}
 }
 
-// config returns where notes go. It reads the file of --webhooks.
-func (o *tellOptions) config() (*tell.Config, error) {
-	c := &tell.Config{File: o.file, FileSize: int64(o.fileSize), FileCount: o.fileCount, Every: o.every, Exec: o.exec, ExecTimeout: o.execTimeout}
+// tellConfig returns where notes go.
+func (o *tellOptions) tellConfig() (*tell.Config, error) {
+	c := &tell.Config{File: o.file, FileSize: int64(o.fileSize), FileCount: o.fileCount, HooksFile: o.hooks, Every: o.every,
+		Exec: o.exec, ExecTimeout: o.execTimeout}
 	const mostFiles = 1000 // renaming them takes milliseconds
 	switch {
 	case o.fileCount < 0 || o.fileCount > mostFiles:
@@ -76,39 +92,7 @@ func (o *tellOptions) config() (*tell.Config, error) {
 	if o.journal {
 		c.Journal = journalSocket
 	}
-	if o.hooks == "" {
-		return c, nil
-	}
-	text, err := readHooks(o.hooks)
-	if err == nil {
-		c.Hooks, err = tell.ParseHooks(text)
-	}
-	if err != nil {
-		return nil, &hintedError{fmt.Errorf("--webhooks %s: %w", o.hooks, err),
-			"a line is a service and its address: discord https://discord.com/api/webhooks/...; a token may follow"}
-	}
 	return c, nil
-}
-
-// readHooks reads a file with secrets, which others must not be able to read.
-func readHooks(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", errors.Unwrap(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	if info.Mode().IsRegular() && info.Mode()&0o007 != 0 {
-		return "", errors.New("everybody may read it, and addresses of webhooks are secrets: chmod o= FILE")
-	}
-	b, err := io.ReadAll(io.LimitReader(f, longestHooks+1))
-	if err == nil && len(b) > longestHooks {
-		err = fmt.Errorf("more than %s", digits.Bytes(longestHooks))
-	}
-	return string(b), err
 }
 
 // telling is what tells of incidents and findings during a run.
@@ -120,7 +104,7 @@ type telling struct {
 
 // startTelling starts the process that tells. It returns nil if nobody is to be told. log is
 // called with what goes wrong later.
-func startTelling(o *tellOptions, c *tell.Config, ours *hostset.Set, log func(string)) (*telling, error) {
+func (o *tellOptions) startTelling(c *tell.Config, ours *hostset.Set, log func(string)) (*telling, error) {
 	if c.IsEmpty() {
 		return nil, nil
 	}
@@ -131,7 +115,7 @@ func startTelling(o *tellOptions, c *tell.Config, ours *hostset.Set, log func(st
 	cmd.Stderr = os.Stderr
 	t := &telling{}
 	if t.messenger, err = tell.Start(cmd, c, log); err != nil {
-		return nil, err
+		return nil, &hintedError{err, "--help has who can be told, and how"}
 	}
 	_, sinks := t.messenger.Counts()
 	for _, s := range sinks {
@@ -147,21 +131,27 @@ func (t *telling) describe() string {
 	return fmt.Sprintf("telling %s, from a process of its own; its sandbox: %s", strings.Join(t.names, ", "), t.messenger.Sandbox())
 }
 
-// finish has everything told, and prints what could not be.
-func (t *telling) finish(w io.Writer) {
+// finish has everything told, and returns a line about each that was told, and about what could
+// not be.
+func (t *telling) finish() (lines []string) {
+	if t == nil {
+		return nil
+	}
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	if err := t.messenger.Close(); err != nil {
-		fmt.Fprintf(w, "qsniff: %v\n", err)
+		add("%v", err)
 	}
 	way, sinks := t.messenger.Counts()
 	if n := way.Lost; n > 0 {
-		fmt.Fprintf(w, "qsniff: not told: %s\n", count(n, "note"))
+		add("not told: %s", count(n, "note"))
 	}
 	if n := t.Crowded(); n > 0 {
-		fmt.Fprintf(w, "qsniff: not told: %s of further kinds and servers\n", count(n, "finding"))
+		add("not told: %s of further kinds and servers", count(n, "finding"))
 	}
-	for _, s := range sinks {
-		fmt.Fprintf(w, "qsniff: told %s: %s%s\n", s.Name, count(s.Sent, "note"), describeUntold(&s))
+	for i := range sinks {
+		add("told %s: %s%s", sinks[i].Name, count(sinks[i].Sent, "note"), describeUntold(&sinks[i]))
 	}
+	return lines
 }
 
 // describeUntold returns what a sink was not told.

@@ -73,6 +73,13 @@ func (s *server) open() (status string, err error) {
 		}
 		s.add(f, 1)
 	}
+	if c.HooksFile != "" {
+		hooks, err := tell.LoadHooks(c.HooksFile)
+		if err != nil {
+			return "", err
+		}
+		c.Hooks = append(c.Hooks, hooks...)
+	}
 	if len(c.Hooks) > 0 {
 		roots, err := x509.SystemCertPool()
 		if err != nil {
