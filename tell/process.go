@@ -34,7 +34,7 @@ type Report struct {
 
 // SinkCounts are running totals of one sink.
 type SinkCounts struct {
-	Name string `json:"name"` // without secrets, unique but for hooks of one host
+	Name string `json:"name"` // without secrets, unique
 	QueueCounts
 	Sent    uint64 `json:"sent"`
 	Retried uint64 `json:"retried"` // attempts that failed and were made again

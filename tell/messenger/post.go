@@ -3,7 +3,6 @@ package messenger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -59,6 +58,7 @@ func (systemClock) sleep(ctx context.Context, d time.Duration) bool {
 type post struct {
 	queue   *tell.Queue
 	sink    sink
+	name    string // of the sink, unique
 	clock   clock
 	log     func(string)
 	workers int
@@ -81,7 +81,7 @@ type told struct {
 
 // newPost returns the post of a sink.
 func newPost(s sink, c clock, log func(string), workers int) *post {
-	return &post{queue: tell.NewQueue(), sink: s, clock: c, log: log, workers: workers, threads: map[string]told{}}
+	return &post{queue: tell.NewQueue(), sink: s, name: s.name(), clock: c, log: log, workers: workers, threads: map[string]told{}}
 }
 
 // run delivers notes until the queue is closed and empty, or ctx has ended.
@@ -198,7 +198,7 @@ func (p *post) report(err error) {
 	p.trouble = text
 	p.mu.Unlock()
 	if isNew {
-		p.log(fmt.Sprintf("%s: %s", p.sink.name(), text))
+		p.log(p.name + ": " + text)
 	}
 }
 
@@ -208,7 +208,7 @@ func (p *post) sinkCounts() tell.SinkCounts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.counts
-	c.Name, c.Waiting, c.Lost = p.sink.name(), q.Waiting, q.Lost
+	c.Name, c.Waiting, c.Lost = p.name, q.Waiting, q.Lost
 	c.Folded += q.Folded
 	return c
 }

@@ -119,6 +119,9 @@ func (s *server) open() (status string, err error) {
 
 func (s *server) add(x sink, workers int) *post {
 	p := newPost(x, s.opt.clock, s.log, workers)
+	for n := 2; slices.ContainsFunc(s.posts, func(o *post) bool { return o.name == p.name }); n++ {
+		p.name = fmt.Sprintf("%s (%d)", x.name(), n)
+	}
 	s.posts = append(s.posts, p)
 	return p
 }

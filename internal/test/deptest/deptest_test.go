@@ -76,7 +76,7 @@ var allowed = map[string][]string{
 	"render/html":          {},
 	"render/manual":        {"dissect", "flood"},
 	"monitor":              {"dissect", "track", "flood", "render/counters"},
-	"monitor/metrics":      {"flood", "render/counters", "monitor", "monitor/serve"},
+	"monitor/metrics":      {"flood", "render/counters", "monitor", "monitor/serve", "tell"},
 	"monitor/serve":        {},
 	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "filter", "render/..."},
