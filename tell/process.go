@@ -32,6 +32,10 @@ type Report struct {
 	Sinks   []SinkCounts
 }
 
+// Reports is the name of the sink that stands for reports of captures: Sent are those that were made,
+// Lost those that were skipped as another one was being made, and Refused those that failed.
+const Reports = "reports"
+
 // SinkCounts are running totals of one sink.
 type SinkCounts struct {
 	Name string `json:"name"` // without secrets, unique
@@ -152,7 +156,7 @@ func (m *Messenger) encode(o Order) {
 	if o == (Order{}) {
 		return
 	}
-	if err := m.out.Encode(o); err != nil {
+	if m.gone.Load() || m.out.Encode(o) != nil {
 		m.gone.Store(true)
 		if o.Note != nil {
 			m.queue.AddLost(1)

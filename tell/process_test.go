@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"qsniff/internal/test/timing"
 )
@@ -71,6 +72,7 @@ func (l *lazy) Read(p []byte) (int, error) {
 		if _, err := os.Stat(os.Getenv("GO_ON")); err == nil {
 			return l.from.Read(p)
 		}
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -102,13 +102,20 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 	return l, nil
 }
 
+// askForReport has a report made of a file that is whole, if reports are wanted.
+func (l *liveRun) askForReport(path string) {
+	if l.told != nil && l.opts.reports && !l.told.messenger.MakeReport(path) {
+		fmt.Fprintf(l.errs, "qsniff: no report of %s: too many are waiting\n", path)
+	}
+}
+
 // startTelling starts what tells of incidents and findings at our servers, if anybody is told.
 func (l *liveRun) startTelling(own *hostset.Set) error {
 	c, err := l.opts.tellConfig()
 	if err != nil {
 		return err
 	}
-	c.NoSandbox = l.opts.noSandbox
+	c.NoSandbox, c.Reports = l.opts.noSandbox, l.opts.reports
 	l.told, err = l.opts.startTelling(c, own, func(text string) { fmt.Fprintf(l.errs, "qsniff: %s\n", text) })
 	if l.told != nil {
 		l.cfg.Watchers, l.cfg.Listener = []track.Watcher{l.told}, l.told
@@ -137,12 +144,13 @@ func openCapture(opts *liveOptions, io streams) (*liveRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := opts.keepOptions.open(src, int(opts.memory))
+	l := &liveRun{opts: opts, auto: auto, errs: io.err, start: time.Now()}
+	kept, err := opts.keepOptions.open(src, int(opts.memory), l.askForReport)
 	if err != nil {
 		src.Close()
 		return nil, err
 	}
-	l := &liveRun{opts: opts, auto: auto, keeper: kept, errs: io.err, start: time.Now()}
+	l.keeper = kept
 	if kept != nil {
 		ignoreBrokenPipe() // if the reader of the output ends, files are still to be finished
 	}
@@ -163,9 +171,7 @@ func (l *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.
 		scale *= detectorShare
 	}
 	found := &incidents{newDetector(reg, flood.Defaults(), scale, advice.DefaultExpiry), own}
-	found.Detector.AddObserver(found.filter(func(in *flood.Incident, e flood.Event) {
-		l.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
-	}))
+	found.Detector.AddObserver(found.filter(l.noteAlarm))
 	if l.told != nil {
 		found.Detector.AddObserver(found.filter(l.told.Observe))
 	}
@@ -173,6 +179,11 @@ func (l *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.
 		found.Observe(l.announce)
 	}
 	return found
+}
+
+// noteAlarm is an observer of incidents: packets around those that need attention are written.
+func (l *liveRun) noteAlarm(in *flood.Incident, e flood.Event) {
+	l.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
 }
 
 // enterSandbox prints what the run captures, writes and omits, and then gives up the rights

@@ -22,7 +22,7 @@ const messengerGrowth = 50
 
 // messengerCommands returns the commands that other commands start as processes of their own.
 func messengerCommands(io streams) []*cobra.Command {
-	return []*cobra.Command{{
+	return []*cobra.Command{newReportBeside(io), {
 		Use:    "messenger",
 		Short:  "tell what another qsniff finds: started by it",
 		Hidden: true,
@@ -33,7 +33,9 @@ func messengerCommands(io streams) []*cobra.Command {
 			// It ends when its orders do: a signal to all processes of a terminal or of a service
 			// must not keep it from telling how things ended.
 			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-			return messenger.Serve(os.Stdin, os.Stdout, messenger.Options{Errors: io.err})
+			return messenger.Serve(os.Stdin, os.Stdout, messenger.Options{Errors: io.err, Report: func(capture string) (*exec.Cmd, error) {
+				return ownCommand("report-beside", capture)
+			}})
 		},
 	}}
 }

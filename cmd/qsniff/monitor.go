@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,7 @@ import (
 type monitorOptions struct {
 	readOptions
 	captureOptions
+	keepOptions
 	tellOptions
 	config     string
 	check      bool
@@ -137,6 +139,7 @@ func (o *monitorOptions) register(cmd *cobra.Command) {
 	f.IntVar(&o.maxServers, "max-servers", monitor.DefaultServers, "so many servers that --servers does not name get figures of their own, at most `N`")
 	f.Var(&choice{valueOf(&o.logForm, "text"), []string{"text", "json"}}, "log-format", "text: key=value; json: an object a line")
 	f.Var(&choice{valueOf(&o.logLevel, "info"), []string{"debug", "info", "warn", "error"}}, "log-level", "log what is at least as important")
+	o.keepOptions.register(cmd)
 	o.registerTell(cmd, "none")
 	o.registerServers(cmd, "give figures to these servers, and report floods at them, only")
 	o.registerPackets(cmd)
@@ -171,7 +174,11 @@ func (o *monitorOptions) prepare(args []string) error {
 	if _, _, err := net.SplitHostPort(o.listen); err != nil {
 		return &usageError{fmt.Errorf("--listen %s: not an address with a port", o.listen), "as in 127.0.0.1:9477, or :9477 for all addresses"}
 	}
-	if err := o.checkCapture(); err != nil {
+	if !o.isLive() && o.keepOptions.write != "" {
+		return &usageError{errors.New("-w writes what is captured with -i"), "the packets of a capture are in a file already"}
+	}
+	o.isBounded = o.flags.Changed("ring-size") || o.flags.Changed("ring-files")
+	if err := cmp.Or(o.checkCapture(), o.keepOptions.check()); err != nil {
 		return err
 	}
 	var err error

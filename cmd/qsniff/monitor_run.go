@@ -107,8 +107,11 @@ func (m *monitorRun) startTelling() error {
 	if err != nil {
 		return err
 	}
-	c.NoSandbox = m.opts.noSandbox
+	c.NoSandbox, c.Reports = m.opts.noSandbox, m.opts.reports
 	m.told, err = m.opts.startTelling(c, m.opts.ownServers, func(text string) { m.log.Warn("telling", "what", text) })
+	if m.in.live != nil {
+		m.in.live.told = m.told // it asks for reports of files
+	}
 	return err
 }
 
@@ -150,6 +153,9 @@ func (m *monitorRun) addStages() {
 	m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) {
 		m.detector.filter(m.meter.AddIncident)(in, e)
 	})
+	if l := m.in.live; l != nil {
+		m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) { m.detector.filter(l.noteAlarm)(in, e) })
+	}
 	m.detector.Observe(m.logIncident)
 	cfg.Watchers = []track.Watcher{m.meter, m.detector.Detector}
 	if m.told != nil {
@@ -222,11 +228,12 @@ func (m *monitorRun) run(ctx context.Context, failed <-chan error) error {
 	if ctx.Err() != nil {
 		why = "a signal"
 	}
+	closed := m.in.close() // which finishes files, of which reports may be wanted
 	for _, line := range m.told.finish() {
 		m.log.Info("telling", "what", line)
 	}
 	m.log.Info("end", "why", why, "packets", x.run.Packets, "dropped", x.run.Dropped)
-	return cmp.Or(x.err, m.in.close())
+	return cmp.Or(x.err, closed)
 }
 
 // progress is called after each batch: it does what was left for this goroutine, and makes a

@@ -149,6 +149,10 @@ func (t *telling) finish() (lines []string) {
 		add("not told: %s of further kinds and servers", count(n, "finding"))
 	}
 	for i := range sinks {
+		if s := &sinks[i]; s.Name == tell.Reports {
+			add("%s: %d made, %d skipped, %d failed", s.Name, s.Sent, s.Lost, s.Refused)
+			continue
+		}
 		add("told %s: %s%s", sinks[i].Name, count(sinks[i].Sent, "note"), describeUntold(&sinks[i]))
 	}
 	return lines

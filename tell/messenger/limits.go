@@ -52,9 +52,9 @@ const (
 	// two of an error.
 	execOutput = 1 << 10
 
-	// ReportTime is how long a report may take. Chosen: one of 128 MiB takes seconds, on a machine
+	// reportTime is how long a report may take. Chosen: one of 128 MiB takes seconds, on a machine
 	// under attack maybe minutes.
-	ReportTime = 10 * time.Minute
+	reportTime = 10 * time.Minute
 
 	// longestDatagram is how many bytes a message to a log of the system has. Chosen: rsyslog takes
 	// 8 KiB by default, and journald as much as a datagram may have.

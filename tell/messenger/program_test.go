@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -151,5 +152,31 @@ func TestNoProgram(t *testing.T) {
 		if _, err := openProgram(&tell.Config{Exec: filepath.Join(dir, name)}, nil); err == nil {
 			t.Errorf("%s was taken", name)
 		}
+	}
+}
+
+// TestReportsOneByOne: a report that is asked for while another one is being made is skipped and
+// counted, and one that fails is in the log.
+func TestReportsOneByOne(t *testing.T) {
+	dir := t.TempDir()
+	path := script(t, `mkdir "$1" || exit 1; while ! [ -e "`+dir+`/go" ]; do sleep .02; done`)
+	var log notebook
+	m := &reportMaker{log: log.add, command: func(capture string) (*exec.Cmd, error) { return exec.Command(path, capture), nil }}
+	one := filepath.Join(dir, "one")
+	m.start(one)
+	timing.Await(t, "the first", func() bool { _, err := os.Stat(one); return err == nil })
+	m.start(filepath.Join(dir, "two"))
+	m.start(filepath.Join(dir, "three"))
+	if err := os.Mkdir(filepath.Join(dir, "go"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m.wait()
+	m.start(one) // is there already
+	m.wait()
+	if c := m.sinkCounts(); c.Sent != 1 || c.Lost != 2 || c.Refused != 1 || !strings.HasPrefix(log.String(), "no report of "+one+": exit status 1: mkdir:") {
+		t.Errorf("%+v, log %s", c, &log)
+	}
+	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) != 2 {
+		t.Errorf("made %q", names)
 	}
 }

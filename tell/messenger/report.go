@@ -12,7 +12,7 @@ import (
 // reportMaker makes reports of captures beside them, one at a time. One that is asked for
 // meanwhile is skipped and counted, so that a night of incidents is no load of its own.
 type reportMaker struct {
-	command func(capture string) *exec.Cmd
+	command func(capture string) (*exec.Cmd, error)
 	log     func(string)
 	working sync.WaitGroup
 
@@ -21,8 +21,9 @@ type reportMaker struct {
 	counts tell.SinkCounts
 }
 
-// start begins to make the report of a capture, unless it is busy.
-func (m *reportMaker) start(ctx context.Context, capture string) {
+// start begins to make the report of a capture, unless it is busy. One that has begun goes on when
+// the run ends.
+func (m *reportMaker) start(capture string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.isBusy {
@@ -31,7 +32,11 @@ func (m *reportMaker) start(ctx context.Context, capture string) {
 	}
 	m.isBusy = true
 	m.working.Go(func() {
-		out, err := runProgram(ctx, m.command(capture), ReportTime)
+		cmd, err := m.command(capture)
+		out := ""
+		if err == nil {
+			out, err = runProgram(context.Background(), cmd, reportTime)
+		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.isBusy = false
@@ -51,6 +56,6 @@ func (m *reportMaker) sinkCounts() tell.SinkCounts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.counts
-	c.Name = "reports"
+	c.Name = tell.Reports
 	return c
 }

@@ -21,7 +21,7 @@ const reportEvery = time.Second
 // Options are what Serve needs besides its orders.
 type Options struct {
 	// Report returns the command that makes the report of a capture beside it.
-	Report func(capture string) *exec.Cmd
+	Report func(capture string) (*exec.Cmd, error)
 	// Errors gets what goes wrong once nobody reads the output any more.
 	Errors io.Writer
 	clock  clock // nil: the system's
@@ -142,7 +142,7 @@ func (s *server) run(orders *json.Decoder) {
 		if err := orders.Decode(&o); err != nil {
 			break
 		}
-		s.obey(ctx, &o)
+		s.obey(&o)
 	}
 	for _, p := range s.posts {
 		p.queue.Close()
@@ -178,7 +178,7 @@ func (s *server) run(orders *json.Decoder) {
 }
 
 // obey carries out an order.
-func (s *server) obey(ctx context.Context, o *tell.Order) {
+func (s *server) obey(o *tell.Order) {
 	for _, p := range s.posts {
 		if o.Lost > 0 {
 			p.queue.AddLost(o.Lost)
@@ -191,7 +191,7 @@ func (s *server) obey(ctx context.Context, o *tell.Order) {
 		}
 	}
 	if o.Report != "" && s.reports != nil {
-		s.reports.start(ctx, o.Report)
+		s.reports.start(o.Report)
 	}
 }
 
