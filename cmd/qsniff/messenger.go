@@ -30,14 +30,21 @@ func messengerCommands(io streams) []*cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			debug.SetGCPercent(messengerGrowth)
 			debug.SetMemoryLimit(math.MaxInt64)
-			// It ends when its orders do: a signal to all processes of a terminal or of a service
-			// must not keep it from telling how things ended.
-			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+			surviveSignals()
 			return messenger.Serve(os.Stdin, os.Stdout, messenger.Options{Errors: io.err, Report: func(capture string) (*exec.Cmd, error) {
 				return ownCommand("report-beside", capture)
 			}})
 		},
 	}}
+}
+
+// surviveSignals has signals do nothing. The messenger ends when its orders do: a signal to all
+// processes of a terminal or of a service must not keep it from telling how things ended. They are
+// caught and not ignored: what is ignored, programs would inherit.
+func surviveSignals() {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE}
+	signal.Reset(all...)
+	signal.Notify(make(chan os.Signal, 1), all...) // what is not read is dropped
 }
 
 // ownCommand returns a command that runs this program with other arguments.

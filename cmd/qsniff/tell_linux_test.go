@@ -97,7 +97,7 @@ func TestLiveTells(t *testing.T) {
 		if err := os.WriteFile(at("hooks"), []byte(secrets), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(at("hook.sh"), []byte("#!/bin/sh\necho $QSNIFF_THREAD $QSNIFF_EVENT $QSNIFF_PORT >> "+at("run")+"\n"), 0o700); err != nil {
+		if err := os.WriteFile(at("hook.sh"), []byte("#!/bin/sh\necho $QSNIFF_THREAD $QSNIFF_EVENT $QSNIFF_PORT >> "+at("run")+"\ngrep SigIgn /proc/$$/status > "+at("signals")+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		args := []string{"-o", "none", "--tell", at("out.jsonl"), "--webhooks", at("hooks")}
@@ -124,6 +124,9 @@ func TestLiveTells(t *testing.T) {
 		}
 		if status != exitOK || len(events) == 0 || strings.Contains(said, "SECRET") || !strings.Contains(said, "told discord at "+serverIP+": 2 notes\n") {
 			t.Errorf("status %d, %d threads\n%s", status, len(events), said)
+		}
+		if b, _ := os.ReadFile(at("signals")); withProgram && string(b) != "SigIgn:\t0000000000000000\n" {
+			t.Errorf("the program ignores signals: %s", b)
 		}
 		isFree := strings.Contains(said, "its sandbox: none: it starts programs")
 		if isFree != withProgram || !withProgram && !strings.Contains(said, "its sandbox: capabilities dropped") {
