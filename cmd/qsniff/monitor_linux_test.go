@@ -56,20 +56,25 @@ func watchPipe(t *testing.T, args ...string) *watcher {
 		t.Fatal(err)
 	}
 	w.flush(t) // it is opened once its header is there
-	w.start(t)
+	w.start(t, startHere)
 	return w
 }
 
+func startHere(t testing.TB, c *exec.Cmd) {
+	t.Helper()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // start starts the program, and waits until it says where it listens.
-func (w *watcher) start(t *testing.T) {
+func (w *watcher) start(t *testing.T, begin func(testing.TB, *exec.Cmd)) {
 	t.Helper()
 	errs, err := w.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	begin(t, w.cmd)
 	w.over = make(chan struct{})
 	go w.readLog(errs)
 	t.Cleanup(func() {
@@ -372,8 +377,9 @@ func residentBytes(t *testing.T, pid int) float64 {
 	return n * 1024
 }
 
-// TestMonitorActivation: a socket and a place for reports that a manager like systemd passes on.
-func TestMonitorActivation(t *testing.T) {
+// passSocket makes a socket that w is given as a manager like systemd does it, and returns where it is.
+func (w *watcher) passSocket(t *testing.T) (addr string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -383,7 +389,15 @@ func TestMonitorActivation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer socket.Close()
+	t.Cleanup(func() { socket.Close() })
+	w.cmd.Path, w.cmd.Args = "/bin/sh", append([]string{"sh", "-c", `LISTEN_PID=$$ WATCHDOG_PID=$$ exec qsniff "$@"`}, w.cmd.Args...)
+	w.cmd.ExtraFiles = []*os.File{socket}
+	w.cmd.Env = append(os.Environ(), "LISTEN_FDS=1")
+	return l.Addr().String()
+}
+
+// TestMonitorActivation: a socket and a place for reports that a manager like systemd passes on.
+func TestMonitorActivation(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "notify")
 	reports, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
 	if err != nil {
@@ -398,11 +412,11 @@ func TestMonitorActivation(t *testing.T) {
 	if err := os.WriteFile(capture, empty.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := &watcher{cmd: exec.Command("sh", "-c", `LISTEN_PID=$$ WATCHDOG_PID=$$ exec qsniff monitor "$0" --log-format json`, capture)}
-	w.cmd.ExtraFiles = []*os.File{socket}
-	w.cmd.Env = append(os.Environ(), "LISTEN_FDS=1", "NOTIFY_SOCKET="+name, "WATCHDOG_USEC=200000")
-	w.start(t)
-	if want := "http://" + l.Addr().String(); w.url != want {
+	w := &watcher{cmd: exec.Command("qsniff", "monitor", capture, "--log-format", "json")}
+	addr := w.passSocket(t)
+	w.cmd.Env = append(w.cmd.Env, "NOTIFY_SOCKET="+name, "WATCHDOG_USEC=200000")
+	w.start(t, startHere)
+	if want := "http://" + addr; w.url != want {
 		t.Errorf("it listens on %s, want %s", w.url, want)
 	}
 	report := func() string {
@@ -438,4 +452,46 @@ func TestMonitorActivation(t *testing.T) {
 		t.Errorf("status %d, %v", status, w.logs)
 	}
 	await("STOPPING=1")
+}
+
+// TestLiveMonitor: on an interface, in the sandbox, with a socket from outside. When the interface goes
+// down it fails, so that a manager starts it again.
+func TestLiveMonitor(t *testing.T) {
+	timing.SkipUnlessLive(t)
+	for _, b := range backends() {
+		t.Run(b, func(t *testing.T) {
+			server, clients := cable(t)
+			server.Serve(t, gameAddr, gameServer())
+			w := &watcher{cmd: exec.Command("qsniff", "monitor", "-i", serverEnd, "--backend", b, "--log-format", "json")}
+			w.passSocket(t)
+			w.start(t, server.Start)
+			timing.Await(t, "readiness", func() bool { status, _ := w.get(t, "/readyz"); return status == http.StatusOK })
+			for range 10 {
+				poll(t, clients.Dial(t, gameAddr))
+			}
+			var got map[string]float64
+			name := `{server="` + gameAddr + `"`
+			timing.Await(t, "answers", func() bool {
+				got = w.metrics(t)
+				return got["qsniff_server_response_seconds_count"+name+"}"] >= 29 // the first exchange is among the others'
+			})
+			for _, kind := range []string{"A2S_INFO", "A2S_PLAYER", "A2S_RULES"} {
+				if n := got[`qsniff_server_requests_total{message="`+kind+`",outcome="answered",protocol="a2s",server="`+gameAddr+`"}`]; n < 9 || n > 10 {
+					t.Errorf("%v answers to %s", n, kind)
+				}
+			}
+			if got["process_cpu_seconds_total"] == 0 || got["process_resident_memory_bytes"] == 0 || got["qsniff_capture_dropped_by_kernel_total"] != 0 {
+				t.Errorf("CPU %v, memory %v, %v dropped", got["process_cpu_seconds_total"], got["process_resident_memory_bytes"], got["qsniff_capture_dropped_by_kernel_total"])
+			}
+			if box := fmt.Sprint(w.logged("sandbox")); !strings.Contains(box, "capabilities dropped") || !strings.Contains(box, "tcp: none") {
+				t.Errorf("sandbox: %s", box)
+			}
+			server.RunIP(t, "link set "+serverEnd+" down")
+			<-w.over
+			_ = w.cmd.Wait() // the status says it
+			if status := w.cmd.ProcessState.ExitCode(); status != exitFailed {
+				t.Errorf("status %d, %v", status, w.logs)
+			}
+		})
+	}
 }
