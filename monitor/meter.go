@@ -52,6 +52,7 @@ func New(protos []*dissect.Proto, opt Options) *Meter {
 		made: make(chan struct{})}
 	m.expire = func(r *request) { m.decide(r, Unanswered, uint64(r.open)) }
 	m.last = m.take(new(counters.Result))
+	m.last.made = 0 // the first one who asks gets another one
 	return m
 }
 

@@ -201,8 +201,8 @@ func (l *liveRun) enterSandbox() error {
 	if l.keeper != nil {
 		fmt.Fprintf(l.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.describe())
 	}
-	if l.told != nil {
-		fmt.Fprintf(l.errs, "qsniff: %s\n", l.told.describe())
+	if who := l.told.describe(); who != "" {
+		fmt.Fprintf(l.errs, "qsniff: %s\n", who)
 	}
 	if o.noSandbox {
 		fmt.Fprintln(l.errs, "qsniff: sandbox: none (--no-sandbox)")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -88,9 +89,6 @@ func loadConfig(flags, given *pflag.FlagSet, name string, args []string) ([]stri
 		return nil, &hintedError{fmt.Errorf("%s: %w", name, err), "it has flags by their long names, as in: listen = \"127.0.0.1:9477\""}
 	}
 	for _, key := range meta.Keys() { // in the order of the file
-		if len(key) > 1 {
-			return nil, &hintedError{fmt.Errorf("%s: %s: there are no tables in it", name, key), "it has flags by their long names, as in: listen = \"127.0.0.1:9477\""}
-		}
 		word := key[0]
 		f := flags.Lookup(word)
 		switch {
@@ -126,7 +124,11 @@ func setFlag(f *pflag.Flag, value any) error {
 	case list != nil:
 		return list.Replace([]string{fmt.Sprint(value)})
 	}
-	return trimStrconvOf(f.Value.Set(fmt.Sprint(value)))
+	err := f.Value.Set(fmt.Sprint(value))
+	if number := (*strconv.NumError)(nil); errors.As(err, &number) {
+		err = fmt.Errorf("%v is no number", value)
+	}
+	return err
 }
 
 // wordsOf returns values as words.
@@ -135,14 +137,6 @@ func wordsOf(values []any) (words []string) {
 		words = append(words, fmt.Sprint(v))
 	}
 	return words
-}
-
-// trimStrconvOf is trimStrconv for an error that may be nil.
-func trimStrconvOf(err error) error {
-	if err == nil {
-		return nil
-	}
-	return trimStrconv(err)
 }
 
 // suggestFlag returns a hint with the flags whose names are most like word.

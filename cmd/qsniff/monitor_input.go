@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"qsniff/capture"
@@ -27,8 +26,6 @@ type monitored struct {
 	count  func(*counters.Live) // may be nil
 	policy sandbox.Policy
 	live   *liveRun // nil: no interfaces
-	// alive is when the source last did something, by monotonic; nil: the run itself shows it.
-	alive *atomic.Int64
 }
 
 // openMonitored opens what the options name.
@@ -94,10 +91,6 @@ type delivery struct {
 	stats capture.Stats
 	err   error
 }
-
-// growingLag is how long a capture that grows may bring nothing before time passes without it.
-// Chosen: programs that write captures hold packets back until some kilobytes have come together.
-const growingLag = int64(5 * time.Second)
 
 func newGrowing(src capture.Source) *growing {
 	g := &growing{src: src, got: make(chan delivery), free: make(chan *capture.Batch, 2), timer: time.NewTimer(pollEvery), since: monotonic()}

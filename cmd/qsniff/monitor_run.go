@@ -30,11 +30,6 @@ import (
 	"qsniff/track"
 )
 
-// stallAfter is how long the pipeline may do nothing before the monitor counts as not well. A source
-// without packets shows that it is there ten times a second. Chosen: far longer than a busy machine
-// takes for a batch.
-const stallAfter = 10 * time.Second
-
 // monitorRun is a monitor at work.
 type monitorRun struct {
 	opts     *monitorOptions
@@ -48,8 +43,9 @@ type monitorRun struct {
 	server   *serve.Server
 	told     *telling // nil: nobody is told of incidents
 	cert     certificate
-	pulse    atomic.Int64 // when a batch was last read, by monotonic
-	todo     chan func()  // for the goroutine of the pipeline, between two batches
+	stall    time.Duration // stallAfter, but in tests
+	pulse    atomic.Int64  // when a batch was last read, by monotonic
+	todo     chan func()   // for the goroutine of the pipeline, between two batches
 	begin    sync.Once
 }
 
@@ -72,10 +68,14 @@ func runMonitor(ctx context.Context, opts *monitorOptions, source *monitorSource
 	return m.run(ctx, failed)
 }
 
+func newMonitorRun(opts *monitorOptions, io streams) *monitorRun {
+	return &monitorRun{opts: opts, settings: opts.settings(), log: opts.newLogger(io.err), todo: make(chan func(), 1), stall: stallAfter}
+}
+
 // openMonitor opens everything that needs rights: the connection to the manager, the listener, and
 // what is captured.
 func openMonitor(ctx context.Context, opts *monitorOptions, args []string, io streams) (*monitorRun, error) {
-	m := &monitorRun{opts: opts, settings: opts.settings(), log: opts.newLogger(io.err), todo: make(chan func(), 1)}
+	m := newMonitorRun(opts, io)
 	var err error
 	if m.manager, err = systemd.Connect(); err != nil {
 		return nil, fmt.Errorf("the manager of this service: %w", err)
@@ -99,20 +99,6 @@ func openMonitor(ctx context.Context, opts *monitorOptions, args []string, io st
 	}
 	m.addStages()
 	return m, nil
-}
-
-// startTelling starts what tells of incidents, if anybody is told.
-func (m *monitorRun) startTelling() error {
-	c, err := m.opts.tellConfig()
-	if err != nil {
-		return err
-	}
-	c.NoSandbox, c.Reports = m.opts.noSandbox, m.opts.reports
-	m.told, err = m.opts.startTelling(c, m.opts.ownServers, func(text string) { m.log.Warn("telling", "what", text) })
-	if m.in.live != nil {
-		m.in.live.told = m.told // it asks for reports of files
-	}
-	return err
 }
 
 // openListener opens the socket for readers, or takes over that of the manager.
@@ -139,7 +125,7 @@ func (m *monitorRun) addServer(l net.Listener) error {
 		return &usageError{fmt.Errorf("--listen %s: %w", o.listen, err), "--web-token-file FILE names one; 127.0.0.1 needs none"}
 	}
 	if err == nil && !serve.IsLoopback(l) {
-		m.log.Warn("others than this machine can reach the figures", "address", l.Addr(), "encrypted", config != nil)
+		m.log.Warn("others than this machine can reach the figures", "address", l.Addr().String(), "encrypted", config != nil)
 	}
 	return err
 }
@@ -153,18 +139,9 @@ func (m *monitorRun) addStages() {
 	m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) {
 		m.detector.filter(m.meter.AddIncident)(in, e)
 	})
-	if l := m.in.live; l != nil {
-		m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) { m.detector.filter(l.noteAlarm)(in, e) })
-	}
 	m.detector.Observe(m.logIncident)
 	cfg.Watchers = []track.Watcher{m.meter, m.detector.Detector}
-	if m.told != nil {
-		m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) { m.detector.filter(m.told.Observe)(in, e) })
-		cfg.Watchers = append([]track.Watcher{m.told}, cfg.Watchers...)
-		if m.opts.findings != "none" {
-			cfg.Listener = m.told
-		}
-	}
+	m.addTelling(cfg)
 	cfg.Progress = m.progress
 	m.server.Handle("/metrics", newMetricsHandler(m))
 	m.server.Handle("/servers.json", newServersHandler(m.meter))
@@ -184,26 +161,35 @@ func (o *monitorOptions) mayList() func(netip.AddrPort) bool {
 
 // enterSandbox gives up what the run does not need any more.
 func (m *monitorRun) enterSandbox() error {
-	m.log.Info("begin", "input", m.in.what, "listen", m.server.Addr(), "servers", cmp.Or(m.opts.servers, "those that answer"))
-	if m.told != nil {
-		m.log.Info("telling", "what", m.told.describe())
-	}
+	m.log.Info("begin", "input", m.in.what, "listen", m.server.Addr().String(), "servers", cmp.Or(m.opts.servers, "those that answer"))
+	m.logTelling(m.told.describe())
 	if m.opts.noSandbox {
 		m.log.Warn("no sandbox", "why", "--no-sandbox")
 		return nil
 	}
 	p := m.in.policy
-	p.Read = append(p.Read, m.opts.folders()...)
+	p.Read = append(append(p.Read, m.opts.folders()...), ownFigures()...)
 	status, err := sandbox.Enter(p)
 	if err == nil {
-		m.log.Info("sandbox", "status", status)
+		m.log.Info("sandbox", "status", status.String())
 	}
 	return err
+}
+
+// ownFigures returns where the system shows the CPU time and the memory of this process, if it does.
+func ownFigures() (all []string) {
+	for _, name := range []string{"/proc/self", "/proc/stat"} {
+		if _, err := os.Stat(name); err == nil {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // run runs the pipeline until ctx, the input or the server ends.
 func (m *monitorRun) run(ctx context.Context, failed <-chan error) error {
 	defer context.AfterFunc(ctx, m.in.stop)()
+	m.pulse.Store(monotonic())
 	type end struct {
 		run tally.Run
 		err error
@@ -229,9 +215,7 @@ func (m *monitorRun) run(ctx context.Context, failed <-chan error) error {
 		why = "a signal"
 	}
 	closed := m.in.close() // which finishes files, of which reports may be wanted
-	for _, line := range m.told.finish() {
-		m.log.Info("telling", "what", line)
-	}
+	m.logTelling(m.told.finish()...)
 	m.log.Info("end", "why", why, "packets", x.run.Packets, "dropped", x.run.Dropped)
 	return cmp.Or(x.err, closed)
 }
@@ -260,14 +244,10 @@ func (m *monitorRun) progress(_ capture.Stats, totals func() tally.Run) {
 
 // health reports whether packets are being read, and whoever is to be told of incidents is.
 func (m *monitorRun) health() error {
-	if m.told != nil && m.told.messenger.Gone() {
-		return errors.New("the process that tells of incidents has ended")
+	if err := m.told.health(); err != nil {
+		return err
 	}
-	last := m.pulse.Load()
-	if last == 0 {
-		return nil // it begins
-	}
-	if idle := time.Duration(monotonic() - last); idle > stallAfter {
+	if idle := time.Duration(monotonic() - m.pulse.Load()); idle > m.stall {
 		return fmt.Errorf("the capture stands still: nothing was read for %v", idle.Round(time.Second))
 	}
 	return nil

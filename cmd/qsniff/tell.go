@@ -126,8 +126,28 @@ func (o *tellOptions) startTelling(c *tell.Config, ours *hostset.Set, log func(s
 	return t, nil
 }
 
+// The methods of a nil telling do nothing.
+
+// reopen has the file opened anew.
+func (t *telling) reopen() {
+	if t != nil {
+		t.messenger.Reopen()
+	}
+}
+
+// health returns an error if the process that tells has ended: it cannot be started again.
+func (t *telling) health() error {
+	if t != nil && t.messenger.Gone() {
+		return errors.New("the process that tells of incidents has ended")
+	}
+	return nil
+}
+
 // describe returns who is told, and which rights the process that does so gave up.
 func (t *telling) describe() string {
+	if t == nil {
+		return ""
+	}
 	return fmt.Sprintf("telling %s, from a process of its own; its sandbox: %s", strings.Join(t.names, ", "), t.messenger.Sandbox())
 }
 
