@@ -75,7 +75,7 @@ var allowed = map[string][]string{
 	"render/sample":        {"render"},
 	"render/html":          {},
 	"render/manual":        {"dissect", "flood"},
-	"monitor":              {"dissect", "track", "flood", "render/counters"},
+	"monitor":              {"dissect", "track", "stats", "flood", "render/counters"},
 	"monitor/metrics":      {"flood", "render/counters", "monitor", "monitor/serve", "tell"},
 	"monitor/serve":        {},
 	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
