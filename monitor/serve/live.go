@@ -108,12 +108,17 @@ func (l *Live) refresh(ctx context.Context) (*document, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for v := range l.viewers {
-		select {
-		case v <- struct{}{}:
-		default: // it has one to be told of already
-		}
+		announce(v)
 	}
 	return d, nil
+}
+
+// announce notes that a viewer is to be told of the newest version.
+func announce(viewer chan<- struct{}) {
+	select {
+	case viewer <- struct{}{}:
+	default: // it has one to be told of already
+	}
 }
 
 // ServeDocument answers with the newest version. Its ETag is the version.
@@ -160,7 +165,7 @@ func (l *Live) ServeEvents(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if _, err := l.refresh(r.Context()); err == nil {
-		news <- struct{}{}
+		announce(news)
 	}
 	if err := l.tell(r.Context(), &s, news); errors.Is(err, errStalled) || errors.Is(err, os.ErrDeadlineExceeded) {
 		l.stalled.Add(1)
