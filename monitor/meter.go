@@ -195,8 +195,9 @@ func (m *Meter) answer(r *request, s *track.Sighting, at uint16) {
 		x := m.slots.list[r.slot]
 		x.Times.add(took)
 		bucket := stats.BucketOf(took)
-		x.row.times.Add(m.window.at, bucket)
-		m.window.kinds[r.kind].times.Add(m.window.at, bucket)
+		asked := m.window.pointOf(r.since)
+		x.row.times.Add(asked, bucket)
+		m.window.kinds[r.kind].times.Add(asked, bucket)
 	}
 }
 
@@ -204,8 +205,9 @@ func (m *Meter) answer(r *request, s *track.Sighting, at uint16) {
 func (m *Meter) decide(r *request, o Outcome, n uint64) {
 	x := m.slots.list[r.slot]
 	x.kinds[r.kind].outcomes[o] += n
-	x.row.cell(m.window.at).decide(o, uint32(n))
-	m.window.kinds[r.kind].cell(m.window.at).decide(o, uint32(n))
+	at := m.window.pointOf(r.since)
+	x.row.cell(at).decide(o, uint32(n))
+	m.window.kinds[r.kind].cell(at).decide(o, uint32(n))
 }
 
 // decideOne counts what became of one request of an entry, which waits no more.

@@ -23,7 +23,7 @@ type window struct {
 	received uint64
 }
 
-// cell is what came in one point of time. Outcomes count when they are decided.
+// cell is what came in one point of time. Outcomes and response times count at that of the request.
 type cell struct {
 	stats.Cell        // bytes are of payloads
 	late, unreachable uint32
@@ -109,6 +109,12 @@ func (m *Meter) moveWindow(age int64) {
 	w.at = int(at)
 }
 
+// pointOf returns the point of a request that waits, or waited until now.
+func (w *window) pointOf(since micros) int {
+	age := w.last - since.until(microsOf(w.last))
+	return max(0, min(int((age-w.start)/int64(pointLengths[w.step])), w.at))
+}
+
 // eachRow calls do for all rows.
 func (m *Meter) eachRow(do func(*row)) {
 	do(&m.window.read)
@@ -130,8 +136,7 @@ func (m *Meter) Read(packets uint64) {
 type Window struct {
 	Packets     uint64 // that were read
 	First, Last int64  // Unix nanoseconds
-	// Timeline has neither clients nor what single servers were asked. Outcomes are at the time
-	// of the decision, not of the request.
+	// Timeline has neither clients nor what single servers were asked.
 	Timeline stats.TimelineSummary
 	// Stats has the totals and the servers. Percentiles are estimated from
 	// buckets, and the longest time is the limit of its bucket. Of clients there is nothing.
