@@ -149,9 +149,12 @@ func (m *monitorRun) addStages() error {
 	cfg.Watchers = []track.Watcher{m.meter, m.detector.Detector}
 	m.addTelling(cfg)
 	cfg.Progress = m.progress
+	if err := m.addPage(); err != nil {
+		return err
+	}
 	m.server.Handle("/metrics", newMetricsHandler(m))
 	m.server.Handle("/servers.json", newServersHandler(m.meter))
-	return m.addPage()
+	return nil
 }
 
 // mayList returns which servers may have figures of their own without being named with a port: those
