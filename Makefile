@@ -56,6 +56,7 @@ test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 hold
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Live
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./capture/live ./internal/test/clients
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./flood/advice -run 'Kernel|Tools'
+	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./internal/test/contrib -run Live
 
 test-page: build page ## the program as WebAssembly in Node, on every capture, and the pages in Chromium
 	QSNIFF_PAGE=1 $(TESTLOG) -count 1 -timeout 15m ./cmd/qsniff -run Wasm
