@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/render/counters"
@@ -51,6 +52,7 @@ func New(protos []*dissect.Proto, opt Options) *Meter {
 		made: make(chan struct{})}
 	m.expire = func(r *request) { m.decide(r, Unanswered, uint64(r.open)) }
 	m.last = m.take(new(counters.Result))
+	m.last.made = 0 // the first one who asks gets another one
 	return m
 }
 
@@ -75,14 +77,14 @@ func (m *Meter) Sight(s *track.Sighting) {
 			m.slots.list[m.slots.find(&s.Dst, s.DstPort, s.ServerHash)].Junk.add(s)
 		}
 	case track.IsUnreachable:
-		if r := m.pairs.waiting(flowOf(s), ^dissect.Asked(0), &m.kinds); r != nil {
+		if r := m.pairs.waiting(hashOf(s), ^dissect.Asked(0), &m.kinds, microsOf(s.Age)); r != nil {
 			m.decideOne(r, Unreachable)
 		}
 	}
 }
 
-// flowOf returns a hash of both ends, whichever is the server; it is not 0.
-func flowOf(s *track.Sighting) uint64 { return s.FromHash() ^ s.ToHash() | 1<<63 }
+// hashOf returns a hash of both ends, whichever is the server.
+func hashOf(s *track.Sighting) uint64 { return s.FromHash() ^ s.ToHash() }
 
 // addRequest counts a request, and notes that it waits for an answer.
 func (m *Meter) addRequest(s *track.Sighting) {
@@ -94,17 +96,18 @@ func (m *Meter) addRequest(s *track.Sighting) {
 	if s.Asks == 0 { // nobody answers it
 		return
 	}
-	r, evicted := m.pairs.put(flowOf(s), kind)
+	now := microsOf(s.Age)
+	r, evicted := m.pairs.put(hashOf(s), kind, now)
 	if evicted.open > 0 {
 		m.decide(&evicted, Undecided, uint64(evicted.open))
 	}
-	if r.open > 0 && s.Age-r.age > lateWait {
+	if r.open > 0 && r.since.until(now) > lateWait {
 		m.decide(r, Unanswered, uint64(r.open))
 		r.open = 0
 	}
 	switch {
 	case r.open == 0:
-		r.age, r.flags, r.slot = s.Age, 0, at
+		r.since, r.flags, r.slot = now, 0, at
 	case r.open == 1<<16-1: // a client that asks so often at once is counted as far as it goes
 		m.decide(r, Undecided, 1)
 		return
@@ -123,13 +126,13 @@ func (m *Meter) addReply(s *track.Sighting) {
 	at := m.slots.find(&s.Src, s.SrcPort, s.ServerHash)
 	x := m.slots.list[at]
 	x.Out.add(s)
-	flow := flowOf(s)
+	hash, now := hashOf(s), microsOf(s.Age)
 	asks, isWhole := s.Asks, true
 	if s.What == track.IsPart { // of what, the first part alone cannot say
 		asks, isWhole = dissect.LongAnswers, s.Flags&track.First != 0
 	}
 	if isWhole {
-		if r := m.pairs.waiting(flow, asks, &m.kinds); r != nil {
+		if r := m.pairs.waiting(hash, asks, &m.kinds, now); r != nil {
 			m.answer(r, s, at)
 		} else {
 			x.Unasked++
@@ -137,7 +140,7 @@ func (m *Meter) addReply(s *track.Sighting) {
 		x.kinds[m.kinds.of(s.Type)].messages++
 	}
 	x.LastAnswer, x.seen = s.Nanos, s.Age
-	if m.pairs.isUnproven(flow) {
+	if m.pairs.isUnproven(hash, now) {
 		x.Unproven += uint64(s.Wire)
 	}
 }
@@ -152,7 +155,7 @@ func (m *Meter) answer(r *request, s *track.Sighting, at uint16) {
 		}
 	}
 	m.answered = at
-	took := max(s.Age-r.age, 0)
+	took := r.since.until(microsOf(s.Age))
 	isKnown := r.flags&several == 0 // how long it took
 	switch {
 	case s.What == track.IsRejected:
@@ -213,7 +216,7 @@ func (m *Meter) pass(age, nanos int64) {
 	if ended == 0 {
 		return
 	}
-	m.pairs.sweep(age, m.expire)
+	m.pairs.sweep(microsOf(age), ended*int64(time.Second) > lateWait, m.expire)
 	for ; ended > 0; ended-- {
 		m.clock.seconds++
 		for _, x := range m.slots.list {

@@ -114,7 +114,7 @@ func TestOutcomes(t *testing.T) {
 		{"waits", func(x *scene) { x.ask("A2S_INFO") }, map[string]uint64{}},
 		{"answered", func(x *scene) { x.ask("A2S_INFO"); x.pass(time.Millisecond); x.answer("S2A_INFO_SRC") }, map[string]uint64{"answered": 1}},
 		{"answered at 3 s", func(x *scene) { x.ask("A2S_INFO"); x.pass(3 * time.Second); x.answer("S2A_INFO_SRC") }, map[string]uint64{"answered": 1}},
-		{"late", func(x *scene) { x.ask("A2S_INFO"); x.pass(3*time.Second + 1); x.answer("S2A_INFO_SRC") }, map[string]uint64{"late": 1}},
+		{"late", func(x *scene) { x.ask("A2S_INFO"); x.pass(3*time.Second + time.Microsecond); x.answer("S2A_INFO_SRC") }, map[string]uint64{"late": 1}},
 		{"unanswered", func(x *scene) { x.ask("A2S_INFO"); x.pass(6 * time.Second) }, map[string]uint64{"unanswered": 1}},
 		{"too late", func(x *scene) { x.ask("A2S_INFO"); x.pass(6 * time.Second); x.answer("S2A_INFO_SRC") }, map[string]uint64{"unanswered": 1}},
 		{"answer to something else", func(x *scene) { x.ask("A2S_INFO"); x.answer("S2A_RULES"); x.pass(6 * time.Second) }, map[string]uint64{"unanswered": 1}},

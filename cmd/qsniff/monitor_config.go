@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -49,10 +50,20 @@ func (s *monitorSource) load() (*monitorOptions, []string, error) {
 // copyFlag gives a flag the value of another one.
 func copyFlag(to, from *pflag.Flag) error {
 	to.Changed = true
-	if list, ok := from.Value.(pflag.SliceValue); ok {
-		return to.Value.(pflag.SliceValue).Replace(list.GetSlice())
+	if list := listOf(from); list != nil {
+		return listOf(to).Replace(list.GetSlice())
 	}
 	return to.Value.Set(from.Value.String())
+}
+
+// listOf returns the value of a flag that may be given several times, nil of any other.
+func listOf(f *pflag.Flag) pflag.SliceValue {
+	v := f.Value
+	if p, ok := v.(*proposed); ok {
+		v = p.Value
+	}
+	list, _ := v.(pflag.SliceValue)
+	return list
 }
 
 // notInConfig are flags that a file cannot set; fileKey stands for the argument.
@@ -78,9 +89,6 @@ func loadConfig(flags, given *pflag.FlagSet, name string, args []string) ([]stri
 		return nil, &hintedError{fmt.Errorf("%s: %w", name, err), "it has flags by their long names, as in: listen = \"127.0.0.1:9477\""}
 	}
 	for _, key := range meta.Keys() { // in the order of the file
-		if len(key) > 1 {
-			return nil, &hintedError{fmt.Errorf("%s: %s: there are no tables in it", name, key), "it has flags by their long names, as in: listen = \"127.0.0.1:9477\""}
-		}
 		word := key[0]
 		f := flags.Lookup(word)
 		switch {
@@ -104,19 +112,23 @@ func loadConfig(flags, given *pflag.FlagSet, name string, args []string) ([]stri
 // setFlag gives a flag the value that a file has for it.
 func setFlag(f *pflag.Flag, value any) error {
 	f.Changed = true
-	list, isList := f.Value.(pflag.SliceValue)
+	list := listOf(f)
 	several, isArray := value.([]any)
 	switch {
-	case isArray && !isList && f.Name == "servers": // a list reads better in a file
+	case isArray && list == nil && f.Name == "servers": // a list reads better in a file
 		return f.Value.Set(strings.Join(wordsOf(several), ","))
-	case isArray && !isList:
+	case isArray && list == nil:
 		return errors.New("one value, not a list")
 	case isArray:
 		return list.Replace(wordsOf(several))
-	case isList:
+	case list != nil:
 		return list.Replace([]string{fmt.Sprint(value)})
 	}
-	return trimStrconvOf(f.Value.Set(fmt.Sprint(value)))
+	err := f.Value.Set(fmt.Sprint(value))
+	if number := (*strconv.NumError)(nil); errors.As(err, &number) {
+		err = fmt.Errorf("%v is no number", value)
+	}
+	return err
 }
 
 // wordsOf returns values as words.
@@ -125,14 +137,6 @@ func wordsOf(values []any) (words []string) {
 		words = append(words, fmt.Sprint(v))
 	}
 	return words
-}
-
-// trimStrconvOf is trimStrconv for an error that may be nil.
-func trimStrconvOf(err error) error {
-	if err == nil {
-		return nil
-	}
-	return trimStrconv(err)
 }
 
 // suggestFlag returns a hint with the flags whose names are most like word.

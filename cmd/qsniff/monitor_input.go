@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"qsniff/capture"
@@ -26,8 +25,6 @@ type monitored struct {
 	close  func() error
 	count  func(*counters.Live) // may be nil
 	policy sandbox.Policy
-	// alive is when the source last did something, by monotonic; nil: the run itself shows it.
-	alive *atomic.Int64
 }
 
 // openMonitored opens what the options name.

@@ -47,8 +47,9 @@ type monitorRun struct {
 	detector *incidents
 	server   *serve.Server
 	cert     certificate
-	pulse    atomic.Int64 // when a batch was last read, by monotonic
-	todo     chan func()  // for the goroutine of the pipeline, between two batches
+	stall    time.Duration // stallAfter, but in tests
+	pulse    atomic.Int64  // when a batch was last read, by monotonic
+	todo     chan func()   // for the goroutine of the pipeline, between two batches
 	begin    sync.Once
 }
 
@@ -71,10 +72,14 @@ func runMonitor(ctx context.Context, opts *monitorOptions, source *monitorSource
 	return m.run(ctx, failed)
 }
 
+func newMonitorRun(opts *monitorOptions, io streams) *monitorRun {
+	return &monitorRun{opts: opts, settings: opts.settings(), log: opts.newLogger(io.err), todo: make(chan func(), 1), stall: stallAfter}
+}
+
 // openMonitor opens everything that needs rights: the connection to the manager, the listener, and
 // what is captured.
 func openMonitor(ctx context.Context, opts *monitorOptions, args []string, io streams) (*monitorRun, error) {
-	m := &monitorRun{opts: opts, settings: opts.settings(), log: opts.newLogger(io.err), todo: make(chan func(), 1)}
+	m := newMonitorRun(opts, io)
 	var err error
 	if m.manager, err = systemd.Connect(); err != nil {
 		return nil, fmt.Errorf("the manager of this service: %w", err)
@@ -119,7 +124,7 @@ func (m *monitorRun) addServer(l net.Listener) error {
 		return &usageError{fmt.Errorf("--listen %s: %w", o.listen, err), "--web-token-file FILE names one; 127.0.0.1 needs none"}
 	}
 	if err == nil && !serve.IsLoopback(l) {
-		m.log.Warn("others than this machine can reach the figures", "address", l.Addr(), "encrypted", config != nil)
+		m.log.Warn("others than this machine can reach the figures", "address", l.Addr().String(), "encrypted", config != nil)
 	}
 	return err
 }
@@ -154,23 +159,34 @@ func (o *monitorOptions) mayList() func(netip.AddrPort) bool {
 
 // enterSandbox gives up what the run does not need any more.
 func (m *monitorRun) enterSandbox() error {
-	m.log.Info("begin", "input", m.in.what, "listen", m.server.Addr(), "servers", cmp.Or(m.opts.servers, "those that answer"))
+	m.log.Info("begin", "input", m.in.what, "listen", m.server.Addr().String(), "servers", cmp.Or(m.opts.servers, "those that answer"))
 	if m.opts.noSandbox {
 		m.log.Warn("no sandbox", "why", "--no-sandbox")
 		return nil
 	}
 	p := m.in.policy
-	p.Read = append(p.Read, m.opts.folders()...)
+	p.Read = append(append(p.Read, m.opts.folders()...), ownFigures()...)
 	status, err := sandbox.Enter(p)
 	if err == nil {
-		m.log.Info("sandbox", "status", status)
+		m.log.Info("sandbox", "status", status.String())
 	}
 	return err
+}
+
+// ownFigures returns where the system shows the CPU time and the memory of this process, if it does.
+func ownFigures() (all []string) {
+	for _, name := range []string{"/proc/self", "/proc/stat"} {
+		if _, err := os.Stat(name); err == nil {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // run runs the pipeline until ctx, the input or the server ends.
 func (m *monitorRun) run(ctx context.Context, failed <-chan error) error {
 	defer context.AfterFunc(ctx, m.in.stop)()
+	m.pulse.Store(monotonic())
 	type end struct {
 		run tally.Run
 		err error
@@ -223,11 +239,7 @@ func (m *monitorRun) progress(_ capture.Stats, totals func() tally.Run) {
 
 // health reports whether packets are being read.
 func (m *monitorRun) health() error {
-	last := m.pulse.Load()
-	if last == 0 {
-		return nil // it begins
-	}
-	if idle := time.Duration(monotonic() - last); idle > stallAfter {
+	if idle := time.Duration(monotonic() - m.pulse.Load()); idle > m.stall {
 		return fmt.Errorf("the capture stands still: nothing was read for %v", idle.Round(time.Second))
 	}
 	return nil
