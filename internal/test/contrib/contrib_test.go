@@ -18,6 +18,9 @@ const (
 	folder = root + "/contrib"
 )
 
+// question is what clients ask in tests.
+const question = "\xff\xff\xff\xffTSource Engine Query\x00"
+
 // build builds the program, static, as for an image, and returns its path.
 func build(t *testing.T) string {
 	t.Helper()

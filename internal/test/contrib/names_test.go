@@ -113,8 +113,8 @@ func expectedMetrics(t *testing.T) map[string]series {
 			s[l[1]][l[2]] = true
 		}
 	}
-	// Prometheus makes the first one; the second one is of the library for programs in Go.
-	for _, name := range []string{"up", "go_memstats_sys_bytes"} {
+	// Prometheus makes the first one, the others are of the library for programs in Go.
+	for _, name := range []string{"up", "process_resident_memory_bytes", "process_cpu_seconds_total"} {
 		all[name] = series{"instance": nil, "job": nil}
 	}
 	return all

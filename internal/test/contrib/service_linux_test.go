@@ -19,7 +19,6 @@ import (
 // The server that a test asks, on the machine that runs the service.
 const (
 	gameAddr = "198.18.0.1:27015"
-	question = "\xff\xff\xff\xffTSource Engine Query\x00"
 	answer   = "\xff\xff\xff\xffI\x11Live\x00de_dust2\x00cstrike\x00CS\x00\xf0\x00\x05\x20\x00dl\x00\x011.0\x00"
 )
 
