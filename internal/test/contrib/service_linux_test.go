@@ -1,6 +1,7 @@
 package contrib
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -165,11 +166,11 @@ func ask(t *testing.T, clients *netns.Namespace) {
 // get returns what is at a URL in a namespace; nothing if that fails.
 func get(t *testing.T, ns *netns.Namespace, url string) string {
 	t.Helper()
-	dial := func(network, addr string) (conn net.Conn, err error) {
+	dial := func(_ context.Context, network, addr string) (conn net.Conn, err error) {
 		ns.Do(func() { conn, err = net.Dial(network, addr) })
 		return conn, err
 	}
-	c := http.Client{Transport: &http.Transport{Dial: dial, DisableKeepAlives: true}, Timeout: timing.Patience}
+	c := http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: timing.Patience}
 	r, err := c.Get(url)
 	if err != nil {
 		return ""
