@@ -1,20 +1,8 @@
 package pipeline
 
 import (
-	"time"
-
 	"qsniff/dissect"
 	"qsniff/track"
-)
-
-const (
-	// profileEvery is how often a reply of a server is read for what it reports of itself.
-	// Chosen: people who look at a list of servers see no difference, and a server that is
-	// flooded costs as much as any other.
-	profileEvery = int64(time.Second)
-	// profiled is how many servers of a partition are known to have been read in that time.
-	// Chosen: those of a large host. Others of the same place in the table are read too often.
-	profiled = 256
 )
 
 // profileMaker chooses the replies of a partition that are read for what servers report of

@@ -41,10 +41,6 @@ type monitorOptions struct {
 	token      []byte
 }
 
-// longestSecret is the greatest size of the file of a token, in bytes. Chosen: that of a token
-// and a comment.
-const longestSecret = 4 << 10
-
 // monitorCommands returns the commands that need a listener.
 func monitorCommands(io streams) []*cobra.Command { return []*cobra.Command{newMonitor(io)} }
 

@@ -91,10 +91,6 @@ type delivery struct {
 	err   error
 }
 
-// growingLag is how long a capture that grows may bring nothing before time passes without it.
-// Chosen: programs that write captures hold packets back until some kilobytes have come together.
-const growingLag = int64(5 * time.Second)
-
 func newGrowing(src capture.Source) *growing {
 	g := &growing{src: src, got: make(chan delivery), free: make(chan *capture.Batch, 2), timer: time.NewTimer(pollEvery), since: monotonic()}
 	g.free <- new(capture.Batch)

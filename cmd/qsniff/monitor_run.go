@@ -30,11 +30,6 @@ import (
 	"qsniff/track"
 )
 
-// stallAfter is how long the pipeline may do nothing before the monitor counts as not well. A source
-// without packets shows that it is there ten times a second. Chosen: far longer than a busy machine
-// takes for a batch.
-const stallAfter = 10 * time.Second
-
 // monitorRun is a monitor at work.
 type monitorRun struct {
 	opts     *monitorOptions

@@ -15,10 +15,6 @@ import (
 	"qsniff/monitor/metrics"
 )
 
-// scrapesAtOnce is how many scrapes are answered at a time. Chosen: two Prometheus servers, and a
-// curl.
-const scrapesAtOnce = 4
-
 // newMetricsHandler returns what answers /metrics.
 func newMetricsHandler(m *monitorRun) http.Handler {
 	b := readBuild()

@@ -105,7 +105,7 @@ var allowed = map[string][]string{
 var gopacket = []string{"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay", "monitor"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the
 // table. Tests may import what they like.
