@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/responder"
 	"qsniff/internal/test/timing"
@@ -93,6 +95,11 @@ func checkRights(t *testing.T, m *machine) {
 	}
 	if !isReadOnly["/"] || !isReadOnly["/etc"] || isReadOnly["/var/lib/private/qsniff-monitor"] {
 		t.Errorf("not read-only, but for its own folder:\n%s", mounts)
+	}
+	// With this flag the call returns the version of Landlock, where the kernel has it.
+	const askVersion = 1
+	if _, _, e := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, askVersion); e == 0 && !strings.Contains(m.said(), "(landlock ") {
+		t.Errorf("the kernel has Landlock, and the service does not:\n%s", m.said())
 	}
 	if info, err := os.Stat(m.path("/var/lib/private/qsniff-monitor")); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder of the service: %v, %v", info, err)
