@@ -16,7 +16,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
-.PHONY: help build install demo page test test-all test-live test-page race lint golden docs pictures web bench bench-live profile fuzz clients deps clean
+.PHONY: help build install demo page test test-all test-live test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz clients deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -56,6 +56,12 @@ test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 hold
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Live
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./capture/live ./internal/test/clients
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./flood/advice -run 'Kernel|Tools'
+	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./internal/test/contrib -run Live
+
+test-monitor: deps ## qsniff monitor under a real Prometheus, which is skipped where none is installed
+	QSNIFF_MONITOR=1 $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Monitor
+	QSNIFF_MONITOR=1 $(TESTLOG) -count 1 -timeout 10m ./internal/test/contrib -run Prometheus
+	$(TESTLOG) -count 1 -timeout 10m ./monitor/...
 
 test-page: build page ## the program as WebAssembly in Node, on every capture, and the pages in Chromium
 	QSNIFF_PAGE=1 $(TESTLOG) -count 1 -timeout 15m ./cmd/qsniff -run Wasm

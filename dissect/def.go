@@ -34,6 +34,10 @@ const (
 	MapName
 	PlayerCount
 	MaxPlayers
+	BotCount
+	QueueLength // players who wait for a slot
+	GameVersion
+	Tags
 )
 
 // DefFlags refine a Def.

@@ -29,6 +29,8 @@ const (
 	// Queries are the questions that every client asks of a server: the ones that a
 	// server may answer in part only, or answer after a challenge.
 	Queries = AskInfo | AskPlayers | AskRules
+	// Describing are the questions whose answers say what a server is: name, map, players.
+	Describing = AskInfo | AskStatus | AskBrowse | AskPresence
 	// Informing are the questions whose answers have data that nobody has to log in for:
 	// such answers are worth sending to a victim.
 	Informing = Queries | AskServers | AskStatus | AskBrowse | AskPresence

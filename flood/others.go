@@ -22,12 +22,14 @@ type others struct {
 }
 
 func newOthers(b *book, servers *servers, size float64) *others {
-	lim := &b.lim
-	x := &others{book: b, Table: other.New(size), servers: servers, open: map[*other.Spell]*Incident{},
-		limits: other.Limits{Scale: lim.OtherScale, Factor: lim.OtherFactor, Fast: lim.FastTicks, Slow: lim.SlowTicks,
-			Quiet: lim.Quiet.Seconds(), Share: liveShare}}
+	x := &others{book: b, Table: other.New(size), servers: servers, open: map[*other.Spell]*Incident{}, limits: limitsOfOthers(&b.lim)}
 	x.Judged, x.Decide = x.isJudged, x.decide
 	return x
+}
+
+func limitsOfOthers(lim *Thresholds) other.Limits {
+	return other.Limits{Scale: lim.OtherScale, Factor: lim.OtherFactor, Fast: lim.FastTicks, Slow: lim.SlowTicks,
+		Quiet: lim.Quiet.Seconds(), Share: liveShare}
 }
 
 // Know tells the detector at which ports servers are met, and which messages of other games

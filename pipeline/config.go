@@ -41,9 +41,12 @@ type Config struct {
 	Filter         *Filter
 	WatchesMatches bool
 	// Packets gets messages, and after them the packets of each batch; may be nil.
-	Packets        PacketSink
-	Progress       func(capture.Stats) // called with the source's totals after each batch; may be nil
-	CountsMessages bool                // messages are counted, even if nothing but Watchers wants more
+	Packets PacketSink
+	// Progress is called after each batch, empty ones included, with the source's totals, and
+	// with a function for the counters of the run so far, which takes some microseconds and is
+	// valid during the call; may be nil.
+	Progress       func(s capture.Stats, totals func() tally.Run)
+	CountsMessages bool // messages are counted, even if nothing but Watchers wants more
 
 	// Clock returns nanoseconds since any moment, which never go back. It makes time
 	// pass while a live source has no packets, which it shows by empty batches, so that

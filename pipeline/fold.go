@@ -9,6 +9,7 @@ import (
 	"qsniff/capture"
 	"qsniff/dissect"
 	"qsniff/filter"
+	"qsniff/render/tally"
 	"qsniff/track"
 )
 
@@ -19,7 +20,8 @@ type fold struct {
 	max       uint64 // messages to write, 0 for all
 	workers   []*worker
 	heads     []head
-	progress  func(capture.Stats)
+	progress  func(capture.Stats, func() tally.Run)
+	totals    func() tally.Run // summary, made once
 	listener  track.Listener
 	watching  watching
 	dialogues *dialogues    // nil: messages are written as they come
@@ -125,7 +127,7 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 		}
 	}
 	if f.progress != nil {
-		f.progress(b.totals.source)
+		f.progress(b.totals.source, f.totals)
 	}
 	return enough, err
 }
@@ -198,7 +200,7 @@ func (f *fold) mergeHead(b *batch, h *head, limit int32) (enough bool, err error
 			enough, err = f.writeBrief(b, &h.seg.briefs[h.brief])
 			h.brief++
 		default:
-			h.sight = f.watching.showSights(h.seg.sights, h.sight, min(limit, span-1, brief-1))
+			h.sight = f.watching.showSights(h.seg, h.sight, min(limit, span-1, brief-1))
 		}
 	}
 	return enough, err

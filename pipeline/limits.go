@@ -62,3 +62,14 @@ const (
 	// holdBytes bounds what is held: the text of 10 s of 5,000 queries a second in JSON.
 	holdBytes = 32 << 20
 )
+
+// What is read of servers for watchers.
+const (
+	// profileEvery is how often a reply of a server is read for what it reports of itself.
+	// Chosen: people who look at a list of servers see no difference, and a server that is
+	// flooded costs as much as any other.
+	profileEvery = int64(time.Second)
+	// profiled is how many servers of a partition are known to have been read in that time.
+	// Chosen: those of a large host. Others of the same place in the table are read too often.
+	profiled = 256
+)

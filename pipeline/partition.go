@@ -39,6 +39,9 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	p.joiner = newJoiner(now, size, p.identifier, p.tracker)
 	if len(cfg.Watchers) > 0 {
 		p.sights = &sightMaker{msg: new(dissect.Message), now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs}
+		if wantsProfiles(cfg.Watchers) {
+			p.sights.profiles = new(profileMaker)
+		}
 		p.skipsDatagrams, p.marksSights = cfg.wantsOnlySightings(), cfg.WatchesMatches && cfg.Filter != nil
 	}
 	return p

@@ -29,6 +29,31 @@ func postOf(m *dissect.Message) (post track.ServerInfo, ok bool) {
 	return post, ok
 }
 
+// profileOf returns all that a server reports of itself in m, and whether m has any of it.
+func profileOf(m *dissect.Message) (p track.Profile, ok bool) {
+	p = track.NoProfile()
+	if p.ServerInfo, ok = postOf(m); !ok {
+		return p, false
+	}
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		if f.Flags&dissect.Cut != 0 {
+			continue
+		}
+		switch f.Def.Role {
+		case dissect.GameVersion:
+			p.Version.Set(m.Bytes(f))
+		case dissect.Tags:
+			p.Tags.Set(m.Bytes(f))
+		case dissect.BotCount:
+			p.Bots = countOf(m, f)
+		case dissect.QueueLength:
+			p.Queue = countOf(m, f)
+		}
+	}
+	return p, true
+}
+
 // countOf returns the value of a field that counts, which some protocols write in
 // decimal digits; -1 if it is no number.
 func countOf(m *dissect.Message, f *dissect.Field) int32 {

@@ -57,6 +57,7 @@ func newFold(cfg *Config, jobs int, size float64) *fold {
 	o := &textOutput{w: cfg.Out, cutsToMicros: cfg.CutsToMicros}
 	f := &fold{out: o, max: uint64(max(cfg.MaxMessages, 0)), types: map[typeKey]*uint64{}, progress: cfg.Progress,
 		listener: cfg.Listener, packets: cfg.Packets, watching: watching{out: o, watchers: cfg.Watchers, doubt: newDoubt()}, heads: make([]head, jobs)}
+	f.totals = f.summary
 	f.addFilter(cfg)
 	renderer := cfg.Renderer
 	if cfg.Dialogues != nil {

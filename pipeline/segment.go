@@ -73,6 +73,7 @@ type turn struct {
 // workers.
 type sight struct {
 	index int32
+	post  int32 // 1 + index of what the server reports of itself in the segment's profiles; 0: none
 	part  uint8
 	kind  sightKind
 	// isUnmatched is set for requests and segments if Config.WatchesMatches is set and they
@@ -111,13 +112,15 @@ type segment struct {
 	posts  []track.ServerInfo
 	turns  []turn
 	sights []sight
-	briefs []brief
-	counts []typeCount
-	picks  []pick
-	frames []uint64 // of picks
-	notes  []byte   // of picks
-	picked Pick     // that the fold is at
-	isLast bool     // of its batch
+	// profiles are what servers report of themselves in the packets of sights.
+	profiles []track.Profile
+	briefs   []brief
+	counts   []typeCount
+	picks    []pick
+	frames   []uint64 // of picks
+	notes    []byte   // of picks
+	picked   Pick     // that the fold is at
+	isLast   bool     // of its batch
 	// totals are those of the partitions after the segment, of those in changed: bit i is
 	// partition i.
 	changed uint32
@@ -163,7 +166,7 @@ func (s *segment) reset() {
 	s.buf, s.spans, s.isLast, s.changed = s.buf[:0], s.spans[:0], false, 0
 	s.found, s.posts, s.turns = s.found[:0], s.posts[:0], s.turns[:0]
 	s.detail = s.detail[:0]
-	s.sights, s.briefs, s.counts = s.sights[:0], s.briefs[:0], s.counts[:0]
+	s.sights, s.profiles, s.briefs, s.counts = s.sights[:0], s.profiles[:0], s.briefs[:0], s.counts[:0]
 	s.picks, s.frames, s.notes = s.picks[:0], s.frames[:0], s.notes[:0]
 }
 

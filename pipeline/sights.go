@@ -24,6 +24,7 @@ type sightMaker struct {
 	first    *look // at the datagram at hand; nil if it was not looked at
 	own      look  // by identifyPayload
 	copies   copyTable
+	profiles *profileMaker // nil: what servers report of themselves is not wanted
 }
 
 // printedBytes is how many bytes of a payload its print depends on. Chosen: they include
@@ -54,6 +55,9 @@ func (w *sightMaker) addSightings(it *item) *look {
 	}
 	seg := w.now.seg
 	seg.sights = seg.sights[:len(seg.sights)+1]
+	if w.profiles != nil && s.What == track.IsReply && w.profiles.isWanted(s) {
+		w.addProfile(s, it)
+	}
 	if s.Type != nil && s.Type.Lists != nil {
 		w.addListed(it)
 	}

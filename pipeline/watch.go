@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"qsniff/filter"
 	"qsniff/flood"
 	"qsniff/render"
@@ -13,6 +15,7 @@ type watching struct {
 	out       *textOutput
 	watchers  []track.Watcher
 	announcer render.IncidentRenderer // nil: incidents are not shown
+	profiles  []track.Profile         // of the segment at hand
 	mirror    mirror
 	doubt     doubt
 	last      sight  // kind and time of the last sight that watchers got
@@ -22,9 +25,11 @@ type watching struct {
 	hold      *hold    // nil: nothing is held
 }
 
-// showSights passes the sights of list from next on, at least one, to the watchers, up
+// showSights passes the sights of a segment from next on, at least one, to the watchers, up
 // to those of the item with index limit. It returns the position of the next one.
-func (w *watching) showSights(list []sight, next int, limit int32) int {
+func (w *watching) showSights(seg *segment, next int, limit int32) int {
+	list := seg.sights
+	w.profiles = seg.profiles
 	for first := next; next < len(list); next++ {
 		x := &list[next]
 		if next > first && x.index > limit {
@@ -33,6 +38,24 @@ func (w *watching) showSights(list []sight, next int, limit int32) int {
 		w.tellWatchers(x)
 	}
 	return next
+}
+
+// tellProfile passes what a server reports of itself in the packet of x to the watchers that
+// want it.
+func (w *watching) tellProfile(x *sight) {
+	for _, to := range w.watchers {
+		if to, ok := to.(track.ProfileWatcher); ok {
+			to.AddProfile(&x.Sighting, &w.profiles[x.post-1])
+		}
+	}
+}
+
+// wantsProfiles reports whether any watcher is a track.ProfileWatcher.
+func wantsProfiles(watchers []track.Watcher) bool {
+	return slices.ContainsFunc(watchers, func(w track.Watcher) bool {
+		_, ok := w.(track.ProfileWatcher)
+		return ok
+	})
 }
 
 // tellWatchers calls the method of the watchers for a sight.
@@ -49,6 +72,9 @@ func (w *watching) tellWatchers(x *sight) {
 		}
 		for _, to := range w.watchers {
 			to.Sight(&x.Sighting)
+		}
+		if x.post > 0 {
+			w.tellProfile(x)
 		}
 	case sawTick:
 		for _, to := range w.watchers {

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
@@ -104,22 +103,9 @@ func (r *rankedServer) summarize() Server {
 		Response: s.response.summarize(), Challenge: s.challenge.mean(), Train: s.train.mean(),
 	}
 	if s.hasInfo {
-		row.Name, row.Map = trimHalfRune(s.info.Name.Bytes()), trimHalfRune(s.info.Map.Bytes())
+		row.Name, row.Map = slices.Clone(s.info.Name.Whole()), slices.Clone(s.info.Map.Whole())
 	}
 	return row
-}
-
-// trimHalfRune returns a copy of the start of a text, without a last character that is cut.
-func trimHalfRune(b []byte) []byte {
-	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-		if last := b[len(b)-i:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				b = b[:len(b)-i]
-			}
-			break
-		}
-	}
-	return slices.Clone(b)
 }
 
 // summarize returns the percentiles of one server.

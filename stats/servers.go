@@ -27,18 +27,7 @@ func (s *serverState) addInfo(info *track.ServerInfo) {
 		s.info, s.hasInfo = *info, true
 		return
 	}
-	if len(info.Name.Bytes()) > 0 {
-		s.info.Name = info.Name
-	}
-	if len(info.Map.Bytes()) > 0 {
-		s.info.Map = info.Map
-	}
-	if info.Players >= 0 {
-		s.info.Players = info.Players
-	}
-	if info.Max >= 0 {
-		s.info.Max = info.Max
-	}
+	s.info.Merge(info)
 }
 
 // countChallenge counts an answer to a request for information: as challenged if the

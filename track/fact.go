@@ -2,6 +2,7 @@ package track
 
 import (
 	"net/netip"
+	"unicode/utf8"
 
 	"qsniff/dissect"
 	"qsniff/finding"
@@ -40,6 +41,42 @@ type ServerInfo struct {
 	Players, Max int32 // -1 if the reply does not contain it
 }
 
+// Merge adds what another reply of the server says: each reply has a part of it.
+func (i *ServerInfo) Merge(from *ServerInfo) {
+	i.Name.replace(&from.Name)
+	i.Map.replace(&from.Map)
+	replaceCount(&i.Players, from.Players)
+	replaceCount(&i.Max, from.Max)
+}
+
+// Profile is ServerInfo with what a list of servers shows besides.
+type Profile struct {
+	ServerInfo
+	Version, Tags ShortText
+	Bots, Queue   int32 // -1 if the reply does not contain it
+}
+
+// NoProfile is the Profile of a server that has reported nothing.
+func NoProfile() Profile {
+	return Profile{ServerInfo: ServerInfo{Players: -1, Max: -1}, Bots: -1, Queue: -1}
+}
+
+// Merge adds what another reply of the server says.
+func (p *Profile) Merge(from *Profile) {
+	p.ServerInfo.Merge(&from.ServerInfo)
+	p.Version.replace(&from.Version)
+	p.Tags.replace(&from.Tags)
+	replaceCount(&p.Bots, from.Bots)
+	replaceCount(&p.Queue, from.Queue)
+}
+
+// replaceCount replaces a count by a later one, if there is one.
+func replaceCount(n *int32, by int32) {
+	if by >= 0 {
+		*n = by
+	}
+}
+
 // ShortText is the start of a text, 64 bytes at most.
 type ShortText struct {
 	b [64]byte
@@ -48,6 +85,28 @@ type ShortText struct {
 
 // Set stores the start of text.
 func (s *ShortText) Set(text []byte) { s.n = uint8(copy(s.b[:], text)) }
+
+// Whole returns the start of the text without the half of a character at its end, if it was cut
+// there. It is valid as long as s.
+func (s *ShortText) Whole() []byte {
+	b := s.Bytes()
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		if last := b[len(b)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				b = b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// replace replaces the text by a later one, if there is one.
+func (s *ShortText) replace(by *ShortText) {
+	if by.n > 0 {
+		*s = *by
+	}
+}
 
 // Bytes returns the start of the text. It is valid as long as s.
 func (s *ShortText) Bytes() []byte { return s.b[:s.n] }

@@ -238,6 +238,16 @@ func (s *Sighting) isFromServer() bool {
 	return false
 }
 
+// ProfileWatcher is a Watcher that wants to know what servers report of themselves, too.
+type ProfileWatcher interface {
+	Watcher
+	// AddProfile receives what a server reports of itself in a reply, right after the
+	// Sighting of the reply, whatever that was sent for. Only replies of one packet are read,
+	// and of each server and sixteenth of all clients one a second: what it reports does not
+	// change faster.
+	AddProfile(s *Sighting, p *Profile)
+}
+
 // Watcher receives sightings in packet order. Arguments are valid during the call.
 type Watcher interface {
 	Sight(s *Sighting)

@@ -23,7 +23,7 @@ func TestCompletion(t *testing.T) {
 		action string
 	}{
 		{"commands", []string{"ex"}, []string{"exchanges", "explain", "extract"}, noFiles},
-		{"files of the root", []string{"mon"}, captures, byExtension},
+		{"files of the root", []string{"tues"}, captures, byExtension},
 		{"second file of the root", []string{"a.pcap", ""}, captures, byExtension},
 		{"files of read", []string{"read", ""}, captures, byExtension},
 		{"output", []string{"read", "-o", ""}, []string{"text", "tree", "hex", "json", "csv", "none"}, noFiles},

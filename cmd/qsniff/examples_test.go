@@ -41,8 +41,13 @@ func TestExamples(t *testing.T) {
 			}
 			line = strings.ReplaceAll(line, "--server 198.51.100.7:27015", "--server "+exampleServer)
 			line = strings.ReplaceAll(line, "--listen 127.0.0.1:27015", "--listen 127.0.0.1:0") // others may have the port
+			monitors := strings.HasPrefix(line, "qsniff monitor") && !strings.Contains(line, "--check")
+			if monitors {
+				line = strings.Replace(strings.ReplaceAll(line, ":9477", ":0"), "qsniff monitor", "qsniff monitor --listen 127.0.0.1:0", 1)
+			}
+			line = strings.ReplaceAll(line, "/etc/", "")
 			cmd := exec.Command(sh, "-c", line)
-			live := strings.Contains(line, "qsniff live") || strings.Contains(line, "qsniff floods -i")
+			live := strings.Contains(line, "qsniff live") || strings.Contains(line, "qsniff floods -i") || monitors && strings.Contains(line, " -i ")
 			dir := dir
 			if live {
 				line = onLoopback(t, line)
@@ -50,11 +55,15 @@ func TestExamples(t *testing.T) {
 			if live || strings.Contains(line, "> qsniff.lua") {
 				dir = exampleFolder(t) // two write a ring of one name; others read the plugin
 			}
-			follows := live || strings.Contains(line, "--follow") || strings.Contains(line, "qsniff replay")
+			follows := live || monitors || strings.Contains(line, "--follow") || strings.Contains(line, "qsniff replay")
 			if follows {
 				cmd = exec.Command(sh, "-c", "exec "+line) // so that it is qsniff that is interrupted
 			}
-			out, errs := newAwaited("\n"), newAwaited("qsniff: sandbox: ")
+			begun := "qsniff: sandbox: "
+			if monitors {
+				begun = "msg=sandbox"
+			}
+			out, errs := newAwaited("\n"), newAwaited(begun)
 			cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, errs
 			cmd.Env = append(os.Environ(), "PATH="+path, "COLUMNS=", "TZ=UTC")
 			if err := cmd.Start(); err != nil {
@@ -141,7 +150,7 @@ func checkExample(t *testing.T, line string, err error, out, errs string) {
 	if want != exitFailed && !told && strings.Contains(errs, "hint:") {      // of a pipe, the status is the last command's
 		t.Errorf("complains: %s", errs)
 	}
-	if out == "" && !strings.Contains(line, ">") && !strings.Contains(errs, "captured") && !strings.Contains(errs, "qsniff: wrote ") {
+	if out == "" && !strings.Contains(line, ">") && !strings.Contains(errs, "captured") && !strings.Contains(errs, "msg=end") && !strings.Contains(errs, "qsniff: wrote ") {
 		t.Errorf("prints nothing")
 	}
 }
@@ -201,6 +210,8 @@ func exampleFolder(t *testing.T) string {
 	put("tuesday/a.pcap", data, 0o644)
 	put("ring/a.pcap", data, 0o644)
 	put("damaged.pcap", data[:len(data)-10], 0o644)
+	put("qsniff.toml", []byte("file = \"ring\"\n"), 0o644)
+	put("qsniff.token", []byte("0123456789abcdef\n"), 0o600)
 	put("dump.txt", []byte(pingDump), 0o644)
 	put("bin/tcpdump", []byte("#!/bin/sh\ncase $1 in *X*) exec cat dump.txt;; esac\nexec cat capture.pcap\n"), 0o755)
 	put("bin/ssh", []byte("#!/bin/sh\nexec cat capture.pcap\n"), 0o755)

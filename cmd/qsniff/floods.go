@@ -191,7 +191,7 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	if o.ownServers, err = o.parseServers(); err != nil {
 		return err
 	}
-	if err := o.loadThresholds(); err != nil {
+	if o.limits, err = loadThresholds(o.thresholds); err != nil {
 		return err
 	}
 	if err := o.checkCapture(); err != nil {

@@ -84,7 +84,7 @@ type liveFloods struct {
 }
 
 // update notes how much was captured, for the next page. It is called after each batch.
-func (p *liveFloods) update(s capture.Stats) {
+func (p *liveFloods) update(s capture.Stats, _ func() tally.Run) {
 	isFirst := p.run.Packets == 0 && s.Received == 0
 	p.run.Packets, p.run.Dropped = s.Received, s.Dropped
 	if isFirst && p.run.Last == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/internal/digits"
+	"qsniff/render/tally"
 )
 
 const (
@@ -30,7 +31,7 @@ const eraseLine = "\r\x1b[K"
 // to call at the end, which clears the line. Nothing is shown unless standard error is a
 // terminal and the input is large, nor if the output is printed to a terminal meanwhile:
 // that shows by itself how far the run is.
-func (j *job) startProgress() (update func(capture.Stats), done func()) {
+func (j *job) startProgress() (update func(capture.Stats, func() tally.Run), done func()) {
 	w := j.io.err
 	if e, ok := w.(errLines); ok {
 		w = e.to
@@ -42,7 +43,7 @@ func (j *job) startProgress() (update func(capture.Stats), done func()) {
 	p := progressLine{size: size}
 	start := time.Now()
 	var last time.Time
-	update = func(s capture.Stats) {
+	update = func(s capture.Stats, _ func() tally.Run) {
 		if now := time.Now(); now.Sub(last) >= progressInterval {
 			last = now
 			_, _ = io.WriteString(w, eraseLine+p.text(s, now.Sub(start), width(w)-echoCells)) // no reason to stop

@@ -17,5 +17,17 @@ func endingSignals() []os.Signal {
 	return signals
 }
 
+// hangups returns a channel that gets SIGHUP, which ends nothing from now on; nil where nohup
+// ignores it.
+func hangups() <-chan os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return nil
+	}
+	signal.Reset(syscall.SIGHUP)
+	c := make(chan os.Signal, 1) // one reload does for several
+	signal.Notify(c, syscall.SIGHUP)
+	return c
+}
+
 // ignoreBrokenPipe makes a write to a pipe that nobody reads an error, and not the end.
 func ignoreBrokenPipe() { signal.Ignore(syscall.SIGPIPE) }

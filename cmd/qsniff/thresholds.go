@@ -18,28 +18,28 @@ import (
 // is refused at once.
 const longestThresholds = 256 << 10
 
-// loadThresholds reads the file that --thresholds names, if any.
-func (o *floodsOptions) loadThresholds() error {
-	if o.thresholds == "" {
-		return nil
+// loadThresholds reads the file of thresholds with a name; without one all have their defaults.
+func loadThresholds(name string) (flood.Thresholds, error) {
+	if name == "" {
+		return flood.Defaults(), nil
 	}
 	const hint = "qsniff floods --explain -o toml prints a file with all thresholds"
-	text, err := readShort(o.thresholds)
+	text, err := readUpTo(name, longestThresholds, "file of thresholds")
 	if errors.Is(err, fs.ErrNotExist) {
-		return &hintedError{fmt.Errorf("%s: no such file", o.thresholds), hint}
+		return flood.Thresholds{}, &hintedError{fmt.Errorf("%s: no such file", name), hint}
 	}
 	if err != nil {
-		return &hintedError{fmt.Errorf("%s: %w", o.thresholds, err), hint}
+		return flood.Thresholds{}, &hintedError{fmt.Errorf("%s: %w", name, err), hint}
 	}
-	o.limits, err = config.Parse(text)
+	limits, err := config.Parse(text)
 	var unknown *config.UnknownError
 	switch {
 	case errors.As(err, &unknown):
-		return &hintedError{fmt.Errorf("%s: %w", o.thresholds, err), suggestThreshold(unknown.Key)}
+		err = &hintedError{fmt.Errorf("%s: %w", name, err), suggestThreshold(unknown.Key)}
 	case err != nil:
-		return &hintedError{fmt.Errorf("%s: %w", o.thresholds, err), "qsniff floods --explain lists all thresholds with their defaults"}
+		err = &hintedError{fmt.Errorf("%s: %w", name, err), "qsniff floods --explain lists all thresholds with their defaults"}
 	}
-	return nil
+	return limits, err
 }
 
 // suggestThreshold returns a hint with the thresholds whose names are most like word.
@@ -54,8 +54,8 @@ func suggestThreshold(word string) string {
 	return "qsniff floods --explain lists all thresholds"
 }
 
-// readShort reads a file of at most longestThresholds bytes.
-func readShort(name string) (string, error) {
+// readUpTo reads a file of at most so many bytes, as what has.
+func readUpTo(name string, longest int64, what string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		var path *fs.PathError
@@ -65,13 +65,13 @@ func readShort(name string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, longestThresholds+1))
+	b, err := io.ReadAll(io.LimitReader(f, longest+1))
 	var path *fs.PathError
 	switch {
 	case errors.As(err, &path):
 		return "", path.Err
-	case err == nil && len(b) > longestThresholds:
-		return "", errors.New("too long to be a file of thresholds")
+	case err == nil && int64(len(b)) > longest:
+		return "", errors.New("too long to be a " + what)
 	}
 	return string(b), err
 }

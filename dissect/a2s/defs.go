@@ -38,7 +38,7 @@ var (
 	defPlayers = dissect.Def{Name: "a2s.info.players", Role: dissect.PlayerCount, Label: "players", Kind: dissect.Uint,
 		Doc: "players on the server, bots included"}
 	defMaxPlayers = dissect.Def{Name: "a2s.info.max_players", Role: dissect.MaxPlayers, Label: "max_players", Kind: dissect.Uint, Doc: "slots"}
-	defBots       = dissect.Def{Name: "a2s.info.bots", Label: "bots", Kind: dissect.Uint, Doc: "how many of the players are bots"}
+	defBots       = dissect.Def{Name: "a2s.info.bots", Role: dissect.BotCount, Label: "bots", Kind: dissect.Uint, Doc: "how many of the players are bots"}
 	defServerType = dissect.Def{Name: "a2s.info.server_type", Label: "server_type", Kind: dissect.Char,
 		Values: dissect.ServerTypeName, Doc: "dedicated, listen or proxy"}
 	defEnvironment = dissect.Def{Name: "a2s.info.environment", Label: "environment", Kind: dissect.Char,
@@ -51,7 +51,7 @@ var (
 		Doc: "The Ship: witnesses needed for an arrest"}
 	defDur = dissect.Def{Name: "a2s.info.duration", Label: "duration", Kind: dissect.Uint, Unit: "s",
 		Doc: "The Ship: time of exposure before an arrest"}
-	defVersion = dissect.Def{Name: "a2s.info.version", Label: "version", Kind: dissect.Text, Doc: "version of the game"}
+	defVersion = dissect.Def{Name: "a2s.info.version", Role: dissect.GameVersion, Label: "version", Kind: dissect.Text, Doc: "version of the game"}
 	defEDF     = dissect.Def{Name: "a2s.info.edf", Label: "edf", Kind: dissect.Uint, Flags: dissect.Hex,
 		Values: edfName, Doc: "extra data flags: which fields follow"}
 	defPort = dissect.Def{Name: "a2s.info.port", Label: "port", Kind: dissect.Uint, Doc: "game port"}
@@ -61,7 +61,7 @@ var (
 		Doc: "the same as Steam writes it: [type:universe:account], with the instance where that matters"}
 	defTVPort = dissect.Def{Name: "a2s.info.tv_port", Label: "tv_port", Kind: dissect.Uint, Doc: "port of SourceTV"}
 	defTVName = dissect.Def{Name: "a2s.info.tv_name", Label: "tv_name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "name of SourceTV"}
-	defKeys   = dissect.Def{Name: "a2s.info.keywords", Label: "keywords", Kind: dissect.Text, Doc: "tags of the game (sv_tags)"}
+	defKeys   = dissect.Def{Name: "a2s.info.keywords", Role: dissect.Tags, Label: "keywords", Kind: dissect.Text, Doc: "tags of the game (sv_tags)"}
 	defGameID = dissect.Def{Name: "a2s.info.game_id", Label: "game_id", Kind: dissect.Uint, Flags: dissect.AsString,
 		Values: gameIDName, Doc: "64-bit game: application in bits 0 to 23, type in 24 to 31, mod in 32 to 63"}
 )

@@ -19,7 +19,7 @@ var (
 	defName     = dissect.Def{Name: "ase.name", Role: dissect.ServerName, Label: "name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "server name"}
 	defGametype = dissect.Def{Name: "ase.gametype", Label: "gametype", Kind: dissect.Text, Doc: "game mode, free text"}
 	defMap      = dissect.Def{Name: "ase.map", Role: dissect.MapName, Label: "map", Kind: dissect.Text, Doc: "map being played"}
-	defVersion  = dissect.Def{Name: "ase.version", Label: "version", Kind: dissect.Text, Doc: "version of the game"}
+	defVersion  = dissect.Def{Name: "ase.version", Role: dissect.GameVersion, Label: "version", Kind: dissect.Text, Doc: "version of the game"}
 )
 
 // EYE1: everything is text.

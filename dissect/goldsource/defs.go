@@ -39,7 +39,7 @@ var (
 		Doc: "mod: whether it has a game library of its own"}
 	defVAC = dissect.Def{Name: "goldsource.info.vac", Label: "vac", Kind: dissect.Uint, Values: dissect.SecuredName,
 		Doc: "Valve Anti-Cheat"}
-	defBots       = dissect.Def{Name: "goldsource.info.bots", Label: "bots", Kind: dissect.Uint, Doc: "how many of the players are bots"}
+	defBots       = dissect.Def{Name: "goldsource.info.bots", Role: dissect.BotCount, Label: "bots", Kind: dissect.Uint, Doc: "how many of the players are bots"}
 	defSpectators = dissect.Def{Name: "goldsource.info.spectators", Label: "spectators", Kind: dissect.Int,
 		Doc: "HLTV: spectators, where they need more than a byte"}
 	defSpecSlots = dissect.Def{Name: "goldsource.info.spectator_slots", Label: "spectator_slots", Kind: dissect.Int,

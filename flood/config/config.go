@@ -26,7 +26,7 @@ func Parse(text string) (flood.Thresholds, error) {
 	values := map[string]any{}
 	meta, err := toml.Decode(text, &values)
 	if err != nil {
-		return t, explainSyntax(err)
+		return t, ExplainSyntax(err)
 	}
 	for _, key := range meta.Keys() { // in the order of the file
 		known, err := t.Set(key[0], values[key[0]])
@@ -40,9 +40,9 @@ func Parse(text string) (flood.Thresholds, error) {
 	return t, t.Check()
 }
 
-// explainSyntax returns an error of one line for a text that is not TOML, without the library's
+// ExplainSyntax returns an error of one line for a text that is not TOML, without the library's
 // name; other errors unchanged.
-func explainSyntax(err error) error {
+func ExplainSyntax(err error) error {
 	var parse toml.ParseError
 	if !errors.As(err, &parse) {
 		return err

@@ -70,6 +70,17 @@ func (s *Set) Map(stand func(netip.Prefix) []netip.Prefix) *Set {
 	return to
 }
 
+// Ends returns the addresses with a port that were named, in no order.
+func (s *Set) Ends() (all []netip.AddrPort) {
+	if s == nil {
+		return nil
+	}
+	for e := range s.ends {
+		all = append(all, e)
+	}
+	return all
+}
+
 // HasHost reports whether any port of a host belongs to the set.
 func (s *Set) HasHost(host netip.Addr) bool {
 	if s.Has(netip.AddrPortFrom(host, 0)) {

@@ -75,6 +75,9 @@ var allowed = map[string][]string{
 	"render/sample":        {"render"},
 	"render/html":          {},
 	"render/manual":        {"dissect", "flood"},
+	"monitor":              {"dissect", "track", "flood", "render/counters"},
+	"monitor/metrics":      {"flood", "render/counters", "monitor", "monitor/serve"},
+	"monitor/serve":        {},
 	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "filter", "render/..."},
 	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
@@ -102,7 +105,7 @@ var allowed = map[string][]string{
 var gopacket = []string{"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay", "monitor"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the
 // table. Tests may import what they like.

@@ -1,0 +1,202 @@
+//go:build !js
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"qsniff/flood"
+	"qsniff/internal/hostset"
+	"qsniff/monitor"
+	"qsniff/monitor/serve"
+)
+
+// monitorOptions are the flags of monitor.
+type monitorOptions struct {
+	readOptions
+	captureOptions
+	config     string
+	check      bool
+	listen     string
+	hosts      []string
+	tokenFile  string
+	cert, key  string
+	thresholds string
+	maxServers int
+	logForm    string
+	logLevel   string
+
+	flags *pflag.FlagSet // all of them
+
+	// What flags name, read and parsed.
+	limits     flood.Thresholds
+	ownServers *hostset.Set // nil: all
+	token      []byte
+}
+
+// monitorCommands returns the commands that need a listener.
+func monitorCommands(io streams) []*cobra.Command { return []*cobra.Command{newMonitor(io)} }
+
+func newMonitor(io streams) *cobra.Command {
+	opts := newMonitorOptions()
+	cmd := &cobra.Command{
+		Use:     "monitor -i IFACE | FILE [flags]",
+		GroupID: groupTraffic,
+		Short:   "count for weeks: metrics over HTTP",
+		Long:    monitorHelp,
+		Example: `  qsniff monitor -i eth0                        metrics on http://127.0.0.1:9477/metrics
+  qsniff monitor -i eth0 --servers 198.51.100.7:27015,198.51.100.7:27016
+  qsniff monitor /var/log/ring                  of a ring of files that grows
+  qsniff monitor --config /etc/qsniff.toml      flags from a file
+  qsniff monitor --config /etc/qsniff.toml --check   is it right, and what would run?
+  qsniff monitor -i eth0 --listen :9477 --web-token-file /etc/qsniff.token`,
+		ValidArgsFunction: completeCaptures,
+	}
+	opts.register(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		source := &monitorSource{flags: cmd.Flags(), args: args}
+		opts, args, err := source.load()
+		if err != nil {
+			return err
+		}
+		if opts.check {
+			return opts.printCheck(io.out, args)
+		}
+		return runMonitor(cmd.Context(), opts, source, args, io)
+	}
+	return cmd
+}
+
+func newMonitorOptions() *monitorOptions { return &monitorOptions{readOptions: *readDefaults()} }
+
+// monitorHelp is the long description in the help of qsniff monitor.
+const monitorHelp = `monitor counts queries by server, kind and outcome, response times, players and floods,
+for as long as it runs, and gives the figures to Prometheus. It captures on interfaces,
+or reads a capture or a ring of files that another program writes. It never sends.
+
+  /metrics       for Prometheus, also as OpenMetrics, with native histograms
+  /servers.json  the servers that answered, with what they say of themselves
+  /healthz       200, or 503 and why if the capture stands still
+  /readyz        the same, once packets are being read
+
+A server has figures of its own if --servers names it with its port, or once it has
+answered somebody: on interfaces, at an address of this host, or one that --servers
+names. All others are "other". No address of a client is in any figure.
+
+It listens on 127.0.0.1:9477 only. Elsewhere it wants --web-token-file, a file with a token
+that readers bring (Authorization: Bearer TOKEN), and it should have --web-cert and --web-key.
+A request whose Host is neither the address nor localhost nor a --host is refused, so that
+no web page can read it. Nothing can be changed through it. A socket that systemd passes
+on takes the place of --listen.
+
+--config names a TOML file with flags by their long names; those of the command line
+count more:
+
+  interface = ["eth0"]
+  servers = "198.51.100.7:27015"
+  listen = "127.0.0.1:9477"
+
+SIGHUP reads that file again, with the files that it names: thresholds, servers, the token
+and the certificate change without a restart; the log says what does not. SIGTERM ends it. What
+happens is on standard error, a line each, as text or as JSON.
+
+Once everything is open, the program gives up what it does not need any more, as qsniff
+live does; files it has to read again stay readable.
+
+Exit status: 0 ended by SIGTERM or Ctrl-C, or the input is over, 1 the run failed, 2 wrong usage.`
+
+func (o *monitorOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	o.flags, f.SortFlags = f, false
+	o.registerCapture(cmd, " in place of reading FILE")
+	f.StringVar(&o.config, "config", "", "take flags from `FILE`, a TOML file with their long names")
+	f.BoolVar(&o.check, "check", false, "check flags and files, print what would run, and end")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:9477", "answer over HTTP at `ADDR:PORT`")
+	f.StringArrayVar(&o.hosts, "host", nil, "a `NAME` under which readers may ask, besides the address; may be given several times")
+	f.StringVar(&o.tokenFile, "web-token-file", "", "readers must bring the token in `FILE`")
+	f.StringVar(&o.cert, "web-cert", "", "encrypt, with the certificate in `FILE`, PEM")
+	f.StringVar(&o.key, "web-key", "", "the key of the certificate is in `FILE`, PEM")
+	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds of floods from `FILE.toml`")
+	f.IntVar(&o.maxServers, "max-servers", monitor.DefaultServers, "so many servers that --servers does not name get figures of their own, at most `N`")
+	f.Var(&choice{valueOf(&o.logForm, "text"), []string{"text", "json"}}, "log-format", "text: key=value; json: an object a line")
+	f.Var(&choice{valueOf(&o.logLevel, "info"), []string{"debug", "info", "warn", "error"}}, "log-level", "log what is at least as important")
+	o.registerServers(cmd, "give figures to these servers, and report floods at them, only")
+	o.registerPackets(cmd)
+	for _, name := range []string{"listen", "host", "max-servers"} {
+		propose(cmd, name, cobra.NoFileCompletions)
+	}
+	for _, name := range []string{"config", "thresholds"} {
+		propose(cmd, name, cobra.FixedCompletions([]cobra.Completion{formTOML}, cobra.ShellCompDirectiveFilterFileExt))
+	}
+}
+
+// valueOf sets a flag to its default, and returns it.
+func valueOf(flag *string, value string) *string {
+	*flag = value
+	return flag
+}
+
+// prepare checks the flags, and reads the files that they name.
+func (o *monitorOptions) prepare(args []string) error {
+	switch {
+	case !o.isLive() && len(args) == 0:
+		return &usageError{errors.New("monitor: neither an interface nor a capture given"), "name an interface after -i, or a file or a folder that grows"}
+	case o.isLive() && len(args) > 0:
+		return &usageError{errors.New("monitor captures on interfaces or reads a capture, not both"), "leave out -i, or " + args[0]}
+	case len(args) > 1:
+		return &usageError{errors.New("monitor reads one capture, or one folder of captures"), "run it once for each, with a --listen of its own"}
+	case (o.cert == "") != (o.key == ""):
+		return &usageError{errors.New("--web-cert and --web-key go together"), "name the files of both; one file may have both"}
+	case o.maxServers < 0 || o.maxServers > monitor.MostServers:
+		return &usageError{fmt.Errorf("--max-servers %d: not from 0 to %d", o.maxServers, monitor.MostServers), "each is some hundred time series"}
+	}
+	if _, _, err := net.SplitHostPort(o.listen); err != nil {
+		return &usageError{fmt.Errorf("--listen %s: not an address with a port", o.listen), "as in 127.0.0.1:9477, or :9477 for all addresses"}
+	}
+	if err := o.checkCapture(); err != nil {
+		return err
+	}
+	var err error
+	if o.ownServers, err = o.parseServers(); err != nil {
+		return err
+	}
+	if o.limits, err = loadThresholds(o.thresholds); err != nil {
+		return err
+	}
+	if o.token, err = loadToken(o.tokenFile); err != nil {
+		return err
+	}
+	_, err = loadCertificate(o.cert, o.key)
+	return err
+}
+
+// loadToken reads the file of a token; without a name there is none.
+func loadToken(name string) ([]byte, error) {
+	if name == "" {
+		return nil, nil
+	}
+	text, err := readUpTo(name, longestSecret, "token")
+	if err == nil {
+		var token []byte
+		if token, err = serve.ParseToken([]byte(text)); err == nil {
+			return token, nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("no such file")
+	}
+	return nil, &hintedError{fmt.Errorf("%s: %w", name, err), "head -c 24 /dev/urandom | base64 > FILE makes one; chmod 600 FILE keeps it"}
+}
+
+// level returns the level of --log-level.
+func (o *monitorOptions) level() (l slog.Level) {
+	_ = l.UnmarshalText([]byte(o.logLevel)) // the flag has no other values
+	return l
+}

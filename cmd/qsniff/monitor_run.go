@@ -1,0 +1,281 @@
+//go:build !js
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"qsniff/capture"
+	"qsniff/flood"
+	"qsniff/flood/advice"
+	"qsniff/internal/hostset"
+	"qsniff/internal/sandbox"
+	"qsniff/internal/systemd"
+	"qsniff/monitor"
+	"qsniff/monitor/serve"
+	"qsniff/pipeline"
+	"qsniff/render/counters"
+	"qsniff/render/tally"
+	"qsniff/track"
+)
+
+// monitorRun is a monitor at work.
+type monitorRun struct {
+	opts     *monitorOptions
+	source   *monitorSource
+	settings map[string]string // of all flags, as they were at the start
+	in       *monitored
+	log      *slog.Logger
+	manager  *systemd.Manager
+	meter    *monitor.Meter
+	detector *incidents
+	server   *serve.Server
+	cert     certificate
+	stall    time.Duration // stallAfter, but in tests
+	pulse    atomic.Int64  // when a batch was last read, by monotonic
+	todo     chan func()   // for the goroutine of the pipeline, between two batches
+	begin    sync.Once
+}
+
+// runMonitor counts until ctx ends, or the input.
+func runMonitor(ctx context.Context, opts *monitorOptions, source *monitorSource, args []string, io streams) error {
+	hangup := hangups()
+	m, err := openMonitor(ctx, opts, args, io)
+	if err != nil {
+		return err
+	}
+	m.source = source
+	defer m.server.Close()
+	if err := m.enterSandbox(); err != nil {
+		m.in.close()
+		return err
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- m.server.Serve() }()
+	go m.watch(ctx, hangup)
+	return m.run(ctx, failed)
+}
+
+func newMonitorRun(opts *monitorOptions, io streams) *monitorRun {
+	return &monitorRun{opts: opts, settings: opts.settings(), log: opts.newLogger(io.err), todo: make(chan func(), 1), stall: stallAfter}
+}
+
+// openMonitor opens everything that needs rights: the connection to the manager, the listener, and
+// what is captured.
+func openMonitor(ctx context.Context, opts *monitorOptions, args []string, io streams) (*monitorRun, error) {
+	m := newMonitorRun(opts, io)
+	var err error
+	if m.manager, err = systemd.Connect(); err != nil {
+		return nil, fmt.Errorf("the manager of this service: %w", err)
+	}
+	l, err := opts.openListener(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.addServer(l); err != nil {
+		l.Close()
+		return nil, err
+	}
+	if m.in, err = openMonitored(ctx, opts, args, io); err != nil {
+		l.Close()
+		return nil, err
+	}
+	m.addStages()
+	return m, nil
+}
+
+// openListener opens the socket for readers, or takes over that of the manager.
+func (o *monitorOptions) openListener(ctx context.Context) (net.Listener, error) {
+	l, err := systemd.Listener()
+	if l == nil && err == nil {
+		l, err = serve.Listen(ctx, o.listen)
+	}
+	if err != nil {
+		return nil, &hintedError{fmt.Errorf("--listen %s: %w", o.listen, err), "another program may have the port; --listen names another one"}
+	}
+	return l, nil
+}
+
+// addServer makes the server on a listener.
+func (m *monitorRun) addServer(l net.Listener) error {
+	o := m.opts
+	config, err := m.cert.load(o.cert, o.key)
+	if err != nil {
+		return err
+	}
+	m.server, err = serve.New(l, serve.Options{Hosts: o.hosts, Token: o.token, TLS: config, Health: m.health, Log: m.log})
+	if errors.Is(err, serve.ErrNoToken) {
+		return &usageError{fmt.Errorf("--listen %s: %w", o.listen, err), "--web-token-file FILE names one; 127.0.0.1 needs none"}
+	}
+	if err == nil && !serve.IsLoopback(l) {
+		m.log.Warn("others than this machine can reach the figures", "address", l.Addr().String(), "encrypted", config != nil)
+	}
+	return err
+}
+
+// addStages adds to the run what counts and what finds floods.
+func (m *monitorRun) addStages() {
+	o, cfg := m.opts, &m.in.cfg
+	protos := cfg.Registry.Protos()
+	m.meter = monitor.New(protos, monitor.Options{Servers: o.ownServers.Ends(), MayList: o.mayList(), MaxServers: o.maxServers, Scale: o.scale(), Clock: monotonic})
+	m.detector = &incidents{newDetector(cfg.Registry, o.limits, o.scale(), advice.DefaultExpiry), o.ownServers}
+	m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) {
+		m.detector.filter(m.meter.AddIncident)(in, e)
+	})
+	m.detector.Observe(m.logIncident)
+	cfg.Watchers = []track.Watcher{m.meter, m.detector.Detector}
+	cfg.Progress = m.progress
+	m.server.Handle("/metrics", newMetricsHandler(m))
+	m.server.Handle("/servers.json", newServersHandler(m.meter))
+}
+
+// mayList returns which servers may have figures of their own without being named with a port: those
+// that --servers names, else, on interfaces, those at this host's addresses.
+func (o *monitorOptions) mayList() func(netip.AddrPort) bool {
+	if o.ownServers != nil {
+		return o.ownServers.Has
+	}
+	if !o.isLive() || o.promiscuous {
+		return nil
+	}
+	return ownAddresses().Has
+}
+
+// enterSandbox gives up what the run does not need any more.
+func (m *monitorRun) enterSandbox() error {
+	m.log.Info("begin", "input", m.in.what, "listen", m.server.Addr().String(), "servers", cmp.Or(m.opts.servers, "those that answer"))
+	if m.opts.noSandbox {
+		m.log.Warn("no sandbox", "why", "--no-sandbox")
+		return nil
+	}
+	p := m.in.policy
+	p.Read = append(append(p.Read, m.opts.folders()...), ownFigures()...)
+	status, err := sandbox.Enter(p)
+	if err == nil {
+		m.log.Info("sandbox", "status", status.String())
+	}
+	return err
+}
+
+// ownFigures returns where the system shows the CPU time and the memory of this process, if it does.
+func ownFigures() (all []string) {
+	for _, name := range []string{"/proc/self", "/proc/stat"} {
+		if _, err := os.Stat(name); err == nil {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// run runs the pipeline until ctx, the input or the server ends.
+func (m *monitorRun) run(ctx context.Context, failed <-chan error) error {
+	defer context.AfterFunc(ctx, m.in.stop)()
+	m.pulse.Store(monotonic())
+	type end struct {
+		run tally.Run
+		err error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		run, err := pipeline.Run(m.in.ctx, m.in.cfg)
+		ended <- end{run, err}
+	}()
+	var x end
+	select {
+	case x = <-ended:
+	case err := <-failed:
+		return fmt.Errorf("the server of figures: %w", err)
+	}
+	m.manager.Notify("STOPPING=1")
+	m.server.SetReady(false)
+	if ctx.Err() != nil && errors.Is(x.err, context.Canceled) {
+		x.err = nil
+	}
+	why := "the input is over"
+	if ctx.Err() != nil {
+		why = "a signal"
+	}
+	m.log.Info("end", "why", why, "packets", x.run.Packets, "dropped", x.run.Dropped)
+	return cmp.Or(x.err, m.in.close())
+}
+
+// progress is called after each batch: it does what was left for this goroutine, and makes a
+// snapshot if one is wanted.
+func (m *monitorRun) progress(_ capture.Stats, totals func() tally.Run) {
+	m.pulse.Store(monotonic())
+	m.begin.Do(func() {
+		m.server.SetReady(true)
+		m.manager.Notify("READY=1", "STATUS=reading "+m.in.what)
+	})
+	select {
+	case do := <-m.todo:
+		do()
+	default:
+	}
+	m.meter.Publish(func(r *counters.Result) {
+		r.Run = totals()
+		r.Floods = new(flood.Collector).Omitted(m.detector.Detector)
+		if m.in.count != nil {
+			m.in.count(&r.Live)
+		}
+	})
+}
+
+// health reports whether packets are being read.
+func (m *monitorRun) health() error {
+	if idle := time.Duration(monotonic() - m.pulse.Load()); idle > m.stall {
+		return fmt.Errorf("the capture stands still: nothing was read for %v", idle.Round(time.Second))
+	}
+	return nil
+}
+
+// watch reloads at a hangup, and tells the manager that all is well, until ctx ends.
+func (m *monitorRun) watch(ctx context.Context, hangup <-chan os.Signal) {
+	var tick <-chan time.Time
+	if every := systemd.WatchdogInterval(); every > 0 {
+		t := time.NewTicker(every / 2)
+		defer t.Stop()
+		tick = t.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangup:
+			m.reload()
+		case <-tick:
+			if err := m.health(); err != nil {
+				m.log.Error("not well", "why", err)
+				continue
+			}
+			m.manager.Notify("WATCHDOG=1")
+		}
+	}
+}
+
+// ownAddresses returns the addresses of this host; none if the system does not say.
+func ownAddresses() *hostset.Set {
+	var list []string
+	all, _ := net.InterfaceAddrs()
+	for _, a := range all {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			list = append(list, p.Addr().WithZone("").String())
+		}
+	}
+	s, err := hostset.Parse(strings.Join(list, ","))
+	if err != nil {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+)
+
+// hostsOf returns the names of a server: those that were given, its address, or every address of
+// the machine if it listens on all, and localhost where that leads to it.
+func hostsOf(l net.Listener, given []string) map[string]bool {
+	names := map[string]bool{}
+	for _, g := range given {
+		names[strings.ToLower(strings.Trim(g, "[]"))] = true
+	}
+	a, ok := l.Addr().(*net.TCPAddr)
+	switch {
+	case !ok: // a Unix socket: no page in a browser reaches it
+		names["localhost"] = true
+	case a.IP.IsUnspecified():
+		names["localhost"] = true
+		all, _ := net.InterfaceAddrs() // without them, --host names them
+		for _, x := range all {
+			if p, err := netip.ParsePrefix(x.String()); err == nil {
+				names[p.Addr().Unmap().WithZone("").String()] = true
+			}
+		}
+	default:
+		names["localhost"] = a.IP.IsLoopback()
+		if ip, ok := netip.AddrFromSlice(a.IP); ok {
+			names[ip.Unmap().String()] = true
+		}
+	}
+	return names
+}
+
+// isNamed reports whether the Host of a request is a name of the server, with any port: a port
+// may be forwarded.
+func (s *Server) isNamed(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
+	if ip, err := netip.ParseAddr(name); err == nil {
+		name = ip.Unmap().WithZone("").String()
+	}
+	return s.hosts[name]
+}
+
+// ParseToken returns the token in a file: its first line, without blanks around.
+func ParseToken(text []byte) ([]byte, error) {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
+	line = bytes.TrimSpace(line)
+	switch n := len(line); {
+	case n < leastToken || n > mostToken:
+		return nil, fmt.Errorf("a token has %d to %d characters, not %d", leastToken, mostToken, n)
+	case bytes.ContainsFunc(line, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return nil, fmt.Errorf("a token has no blanks, and nothing that is not ASCII")
+	}
+	return line, nil
+}
+
+// tokenSum is a hash of the token: its comparison takes as long for any other token, of any
+// length.
+type tokenSum struct {
+	sum atomic.Pointer[[sha256.Size]byte] // nil: no token is wanted
+}
+
+// store replaces the token; an empty one lets everybody in.
+func (t *tokenSum) store(token []byte) {
+	if len(token) == 0 {
+		t.sum.Store(nil)
+		return
+	}
+	sum := sha256.Sum256(token)
+	t.sum.Store(&sum)
+}
+
+// allows reports whether a request brings the token, if one is wanted.
+func (t *tokenSum) allows(r *http.Request) bool {
+	want := t.sum.Load()
+	if want == nil {
+		return true
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	got := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+}

@@ -1,0 +1,27 @@
+package serve
+
+import "time"
+
+const (
+	// MaxConns is how many connections are open at a time; further ones are closed at once, and
+	// counted. Chosen: some scrapers, and more people than look at one page.
+	MaxConns = 128
+	// maxHeader is how long the head of a request may be, in bytes. Chosen: what browsers send,
+	// with cookies of other ports of the host.
+	maxHeader = 16 << 10
+	// headerWait is how long it may take to come. Chosen: a slow line, and no more.
+	headerWait = 5 * time.Second
+	// writeWait is how long an answer may take to be read, from the end of the head on. A handler
+	// that streams sets its own deadlines.
+	writeWait = 20 * time.Second
+	// idleWait is how long a connection may wait for the next request. Chosen: longer than a
+	// minute, which is how often many scrape.
+	idleWait = 90 * time.Second
+	// closeWait is how long the end waits for answers that are being written. Chosen: less than
+	// systemd and people wait.
+	closeWait = time.Second
+	// leastToken and mostToken are how long a token may be, in bytes. Chosen: 16 characters
+	// cannot be guessed over a network; a key of 4096 bits in hexadecimal fits.
+	leastToken = 16
+	mostToken  = 1024
+)

@@ -1,0 +1,137 @@
+package monitor
+
+import (
+	"context"
+	"net/netip"
+
+	"qsniff/render/counters"
+	"qsniff/track"
+)
+
+// Snapshot is what a Meter has counted until a moment. Nobody changes it, so that any number of
+// goroutines may read it.
+type Snapshot struct {
+	Nanos      int64    // Unix time of the last packet, or of the last moment that passed without one; 0: there was none
+	LastPacket int64    // Unix time of the last packet; 0: there was none
+	Servers    []Server // those with counters of their own
+	Other      Server   // all others together
+	Incidents  Incidents
+	// Counters are those of all stages of the run; what a stage does not take part in is zero.
+	Counters counters.Result
+	Tables   []Table
+	// ServersEvicted counts servers that had to give their counters to others.
+	ServersEvicted uint64
+
+	made int64 // by Options.Clock
+}
+
+// Server is what was counted of one server, or of all that have no counters of their own.
+type Server struct {
+	Addr    netip.AddrPort // invalid: of the others
+	IsNamed bool           // by Options.Servers
+	Counts
+	Rates
+	Messages []Message // of the kinds that there were
+	// Profile is what the server reported of itself, from the network; HasProfile reports whether
+	// it did.
+	Profile    track.Profile
+	HasProfile bool
+}
+
+// Label returns the server as metrics name it.
+func (s *Server) Label() string {
+	if !s.Addr.IsValid() {
+		return otherName
+	}
+	return s.Addr.String()
+}
+
+// Message is what was counted of a kind of message at a server.
+type Message struct {
+	Protocol, Name string
+	IsReply        bool
+	HasOutcomes    bool // it asks for something
+	Count          uint64
+	Outcomes       [NumOutcomes]uint64
+}
+
+// Table is how full a table is.
+type Table struct {
+	Name      string
+	Used, Cap int
+}
+
+// Publish makes a snapshot if somebody waits for one. It is called after each batch, empty ones
+// included, by the goroutine that runs the pipeline; fill fills in what other stages counted.
+func (m *Meter) Publish(fill func(*counters.Result)) {
+	if !m.isAsked.Load() {
+		return
+	}
+	m.isAsked.Store(false)
+	all := new(counters.Result)
+	fill(all)
+	s := m.take(all)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last = s
+	close(m.made)
+	m.made = make(chan struct{})
+}
+
+// Snapshot returns what was counted until now. If the pipeline stands still it returns, after
+// Patience or when ctx ends, what was counted when it was last asked for; isNew reports
+// whether it does not stand still.
+func (m *Meter) Snapshot(ctx context.Context) (s *Snapshot, isNew bool) {
+	m.mu.Lock()
+	s, made := m.last, m.made
+	m.mu.Unlock()
+	if s.made > 0 && m.opt.Clock()-s.made < int64(snapshotEvery) {
+		return s, true
+	}
+	m.isAsked.Store(true)
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	select {
+	case <-made:
+		isNew = true
+	case <-ctx.Done():
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last, isNew
+}
+
+// take makes a snapshot.
+func (m *Meter) take(all *counters.Result) *Snapshot {
+	s := &Snapshot{Nanos: m.clock.nanos, LastPacket: m.lastPacket, Incidents: m.incidents.Incidents, Counters: *all, ServersEvicted: m.slots.evicted, made: m.opt.Clock()}
+	s.Counters.Seen.Gaps = m.lost
+	s.Servers = make([]Server, 0, len(m.slots.list)-1)
+	for i, x := range m.slots.list {
+		if i == 0 {
+			s.Other = m.takeServer(x)
+			continue
+		}
+		s.Servers = append(s.Servers, m.takeServer(x))
+	}
+	s.Tables = []Table{
+		{"servers", len(m.slots.list) - 1, m.slots.most - 1},
+		{"requests", m.pairs.used, len(m.pairs.rows) * pairWays},
+		{"incidents", len(m.incidents.open), openIncidents},
+	}
+	return s
+}
+
+// takeServer copies what was counted of one server.
+func (m *Meter) takeServer(x *slot) Server {
+	s := Server{IsNamed: x.isNamed, Counts: x.Counts, Rates: x.rates.since(m.clock.seconds), Profile: x.profile, HasProfile: x.hasProfile}
+	if x.end != (track.End{}) {
+		s.Addr = x.end.AddrPort()
+	}
+	for i := range m.kinds.list {
+		if k, n := &m.kinds.list[i], &x.kinds[i]; n.messages > 0 {
+			s.Messages = append(s.Messages, Message{Protocol: k.protocol, Name: k.message, IsReply: k.reply,
+				HasOutcomes: !k.reply && k.asks != 0, Count: n.messages, Outcomes: n.outcomes})
+		}
+	}
+	return s
+}
