@@ -9,6 +9,9 @@ type IncidentEvent struct {
 	First int64 // Unix nanoseconds of the first packet of the run
 	Hole  Hole  // set by the renderer
 	Event flood.Event
+	// Thread is what all events of one incident have in common, also among those of other runs;
+	// empty: it is not shown.
+	Thread string
 	*flood.Incident
 }
 

@@ -22,19 +22,26 @@ type Options struct {
 	Size      int64         // bytes after which another file begins; 0: no limit
 	Time      time.Duration // after which another file begins; 0: no limit
 	Files     int           // newest files that stay; 0: all
+	Total     int64         // bytes of all files; 0: no limit
+	Age       time.Duration // of files until they are removed; 0: no limit
 	Around    time.Duration // only packets of so long before and after incidents; 0: all
 	LimitsSet bool          // the user set Size or Files, maybe to no limit
 	Replace   bool          // an existing file is overwritten
+	// Beside and Finished are those of ring.Options.
+	Beside   string
+	Finished func(path string)
 }
 
-// HasRing reports whether Size, Time or Files make packets go to a ring of files.
-func (o *Options) HasRing() bool { return o.Size != 0 || o.Time != 0 || o.Files != 0 }
+// HasRing reports whether Size, Time, Files, Total or Age make packets go to a ring of files.
+func (o *Options) HasRing() bool {
+	return o.Size != 0 || o.Time != 0 || o.Files != 0 || o.Total != 0 || o.Age != 0
+}
 
 // HasSeveralFiles reports whether packets go to several files, whose names begin with
 // Path.
 func (o *Options) HasSeveralFiles() bool { return o.HasRing() || o.Around != 0 }
 
-// HasDefaultLimits reports whether MostOfIncident and MostOfIncidents apply.
+// HasDefaultLimits reports whether MostOfIncident applies, and MostOfIncidents unless Total does.
 func (o *Options) HasDefaultLimits() bool { return o.Around != 0 && !o.LimitsSet }
 
 // Keeper writes the packets that are kept.
@@ -62,8 +69,9 @@ func Open(o *Options, described capture.Describer, memory int) (*Keeper, error) 
 		}
 		return &Keeper{sink: w, file: w}, nil
 	}
-	files := ring.Options{Path: o.Path, Size: o.Size, Time: o.Time, Files: o.Files, Write: how}
-	if o.HasDefaultLimits() {
+	files := ring.Options{Path: o.Path, Size: o.Size, Time: o.Time, Files: o.Files, Total: o.Total, Age: o.Age, Write: how,
+		Beside: o.Beside, Finished: o.Finished}
+	if o.HasDefaultLimits() && o.Total == 0 {
 		files.Files, files.OwnOnly = MostOfIncidents, true
 	}
 	w, err := ring.Open(files)

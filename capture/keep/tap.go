@@ -66,6 +66,9 @@ func (t *Tap) readAndKeep(b *capture.Batch) error {
 	if len(b.Packets) == 0 {
 		t.reportChange(t.keep.sink.Tick(now))
 	}
+	if t.keep.ring != nil {
+		t.reportChange(t.keep.ring.Expire(now))
+	}
 	return err
 }
 

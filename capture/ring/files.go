@@ -34,10 +34,10 @@ func (w *Writer) scan() error {
 				continue
 			}
 			w.number = max(w.number, number)
-			if !finished {
-				parts = append(parts, ringFile{number, e.Name()})
-			} else if !w.opt.OwnOnly {
-				w.addFinished(ringFile{number, e.Name()})
+			if f := (ringFile{number: number, name: e.Name()}); !finished {
+				parts = append(parts, f)
+			} else {
+				w.addForeign(f)
 			}
 			if len(w.finished)+len(parts) > maxKept {
 				return tooManyError(w.names.folder)
@@ -55,6 +55,7 @@ func (w *Writer) scan() error {
 			return err
 		}
 	}
+	w.foreign = len(w.finished)
 	slices.SortFunc(w.finished, func(a, b ringFile) int { return cmp.Compare(a.number, b.number) })
 	return w.checkWritable()
 }
@@ -64,11 +65,24 @@ func tooManyError(path string) error {
 		Hint: "move some away, or make the files longer"}
 }
 
-// addFinished records a finished file, if the number of files is bounded.
+// addFinished records a finished file, if anything bounds finished files.
 func (w *Writer) addFinished(k ringFile) {
-	if w.opt.Files > 0 {
+	if w.opt.Files > 0 || w.opt.Total > 0 || w.opt.Age > 0 {
 		w.finished = append(w.finished, k)
+		w.bytes += k.size
 	}
+}
+
+// addForeign records a finished file of an earlier run, if that is bounded. One that has gone since
+// counts as empty.
+func (w *Writer) addForeign(k ringFile) {
+	if w.opt.OwnOnly && w.opt.Total == 0 && w.opt.Age == 0 {
+		return
+	}
+	if info, err := w.root.Lstat(k.name); err == nil {
+		k.size, k.last = info.Size(), info.ModTime().UnixNano()
+	}
+	w.addFinished(k)
 }
 
 // adopt finishes a file that an earlier run did not: it gives the file its name, or
@@ -96,9 +110,7 @@ func (w *Writer) adopt(p ringFile) error {
 	if err := w.root.Rename(p.name+partSuffix, p.name); err != nil {
 		return file.WriteError(w.names.pathOf(p.name), err)
 	}
-	if !w.opt.OwnOnly {
-		w.addFinished(p)
-	}
+	w.addForeign(p)
 	return nil
 }
 
@@ -167,19 +179,59 @@ func (w *Writer) beginFile(nanos int64) error {
 // Options.Files. One that cannot be removed stays, and is tried again with the next
 // file.
 func (w *Writer) removeOld() error {
-	var first error
-	for w.opt.Files > 0 && len(w.finished) >= w.opt.Files {
-		err := w.root.Remove(w.finished[0].name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			first = w.reportOnce(file.WriteError(w.names.pathOf(w.finished[0].name), err))
-			break
-		}
-		if err == nil {
-			w.stats.Removed++
-		}
-		w.finished = w.finished[1:]
+	first := 0
+	if w.opt.OwnOnly {
+		first = w.foreign
 	}
-	return first
+	for w.opt.Files > 0 && len(w.finished)-first >= w.opt.Files {
+		if err := w.remove(first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeRoom removes the oldest files until there is room for a packet below Options.Total.
+func (w *Writer) makeRoom(p *capture.Packet) error {
+	for w.bytes+w.out.SizeWith(p) > w.opt.Total && len(w.finished) > 0 {
+		if err := w.remove(0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Expire removes the files that are older than Options.Age at a packet time, but for the newest.
+// It is quick where there are none.
+func (w *Writer) Expire(nanos int64) error {
+	for w.opt.Age > 0 && len(w.finished) > 1 && nanos-w.finished[0].last > int64(w.opt.Age) {
+		if err := w.remove(0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes a finished file, and what others made of it. One that has gone already is no
+// error.
+func (w *Writer) remove(i int) error {
+	k := w.finished[i]
+	err := w.root.Remove(k.name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return w.reportOnce(file.WriteError(w.names.pathOf(k.name), err))
+	}
+	if err == nil {
+		w.stats.Removed++
+	}
+	if w.opt.Beside != "" {
+		_ = w.root.Remove(k.name + w.opt.Beside) // there may be none
+	}
+	w.finished = slices.Delete(w.finished, i, i+1)
+	w.bytes -= k.size
+	if i < w.foreign {
+		w.foreign--
+	}
+	return nil
 }
 
 // finishFile closes the file and gives it its name, or removes it if it has no
@@ -215,6 +267,9 @@ func (w *Writer) nameFinished(packets uint64) error {
 		return err
 	}
 	w.stats.Files++
-	w.addFinished(ringFile{w.number, w.name})
+	w.addFinished(ringFile{w.number, w.name, w.out.Stats().Bytes, w.newest})
+	if w.opt.Finished != nil {
+		w.opt.Finished(w.names.pathOf(w.name))
+	}
 	return nil
 }

@@ -17,6 +17,10 @@ const (
 	// folder, with some 8 MiB of names. A ring with more is refused.
 	maxKept = 1 << 16
 
+	// filesOfTotal is how many files share Options.Total where they have no size of their own.
+	// Chosen: room for a new file costs an eighth of what is there, and no more.
+	filesOfTotal = 8
+
 	// lockTries is how often the lock file may be removed by another run between the
 	// moment it is opened and the moment it is locked. Once is rare; more often means
 	// that the file system does not identify files, and the ring is written without

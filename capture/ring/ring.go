@@ -15,6 +15,7 @@
 package ring
 
 import (
+	"cmp"
 	"os"
 	"time"
 
@@ -45,6 +46,24 @@ type Options struct {
 	// nobody asked for, which must not remove what earlier runs wrote.
 	OwnOnly bool
 
+	// Total is the most bytes of all files together, those of earlier runs among them; the
+	// oldest are removed. Files are no longer than an eighth of it where they have no Size, and
+	// than half of it in any case. Files that others make Beside do not count.
+	Total int64
+
+	// Age is how long ago the last packet of a file may be, in packet time, until it is
+	// removed; of a file of an earlier run, its last change. The newest file stays. A clock
+	// that was set forward makes files old.
+	Age time.Duration
+
+	// Beside is what follows the name of a file in that of another one, which others make of
+	// it and which is removed with it, as ".html"; empty: there are none.
+	Beside string
+
+	// Finished is called with the path of each file that has got its name; may be nil. It is
+	// called by the methods of Writer and must not block.
+	Finished func(path string)
+
 	// Write is how files are written. Path selects the Format, and FlushEvery
 	// is DefaultFlush if it is zero.
 	Write file.WriteOptions
@@ -67,7 +86,9 @@ type Writer struct {
 	names    names
 	root     *os.Root
 	lockFile *os.File   // nil: nothing is
-	finished []ringFile // the oldest first; none without Options.Files
+	finished []ringFile // the oldest first; none where nothing bounds them
+	foreign  int        // how many of these, the oldest, are of earlier runs
+	bytes    int64      // of all of these
 	number   uint64     // of the last file
 	clock    clock
 	stats    Stats
@@ -77,6 +98,7 @@ type Writer struct {
 	out     *file.Writer
 	name    string // without partSuffix
 	begunAt int64  // time of clock
+	newest  int64  // time of its last packet
 
 	retryAt    int64  // when the next file is tried after an error, time of clock
 	lostBytes  int64  // bytes lost since then
@@ -89,6 +111,8 @@ type Writer struct {
 type ringFile struct {
 	number uint64
 	name   string
+	size   int64
+	last   int64 // time of its last packet, Unix nanoseconds
 }
 
 // Open opens the folder of a ring and finds the files that earlier runs with the
@@ -106,6 +130,9 @@ func Open(o Options) (*Writer, error) {
 	}
 	if o.Write.Format, err = file.FormatOf(n.prefix + n.ext); err != nil {
 		return nil, err
+	}
+	if o.Total > 0 {
+		o.Size = min(cmp.Or(o.Size, o.Total/filesOfTotal), o.Total/2)
 	}
 	if o.Write.FlushEvery == 0 {
 		o.Write.FlushEvery = DefaultFlush
@@ -162,10 +189,14 @@ func (w *Writer) Write(p *capture.Packet) error {
 			return first
 		}
 	}
+	if w.opt.Total > 0 && w.bytes+w.out.SizeWith(p) > w.opt.Total {
+		first = cmp.Or(first, w.makeRoom(p))
+	}
 	written := w.packetsInFile()
 	if err := w.out.Write(p); err != nil {
 		return w.handleWriteError(err)
 	}
+	w.newest = p.Nanos
 	w.noteRecovery(written)
 	return first
 }

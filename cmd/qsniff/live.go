@@ -16,6 +16,7 @@ type liveOptions struct {
 	readOptions
 	keepOptions
 	captureOptions
+	tellOptions
 }
 
 func newLive(io streams) *cobra.Command {
@@ -43,7 +44,7 @@ func newLive(io streams) *cobra.Command {
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"write", "ring-time", "on-incident"} {
+			for _, name := range []string{"write", "ring-time", "ring-age", "on-incident"} {
 				if f := cmd.Flags().Lookup(name); f.Changed && (f.Value.String() == "" || f.Value.String() == f.DefValue) {
 					return &usageError{fmt.Errorf("--%s %q: nothing", name, f.Value), "leave the flag out, or say what it is to do"}
 				}
@@ -63,7 +64,8 @@ func newLive(io streams) *cobra.Command {
 
 // liveHelp is the long description in the help of qsniff live.
 const liveHelp = `live captures on network interfaces and prints messages as read does, a moment after
-they were seen, with floods and what else asks for something among them. It never sends.
+they were seen, with floods and what else asks for something among them. It never sends
+packets.
 -o none prints nothing but the summary; packets are then only watched for floods, not
 decoded further, which takes half of the time.
 
@@ -80,11 +82,16 @@ incidents, which are found where packets are decoded: read the output, or use -o
 The seconds count from an incident's begin, which is known some seconds later. A FILE
 that is there is overwritten with --force only; a symbolic link, a pipe or a device
 never is. Of an incident 128 MiB are written, and the 16 newest files of the run stay,
-unless --ring-size or --ring-files say otherwise: --ring-files 0 keeps all.
-With --ring-size, --ring-time, --ring-files or --on-incident the name is a beginning:
-DIR/PREFIX.pcapng makes DIR/PREFIX_20261121T201500Z_00001.pcapng and so on. Packets are
-kept as they are, passwords included. When a file cannot be written a line on standard error says so once,
+unless --ring-size or --ring-files say otherwise: --ring-files 0 keeps all. --ring-total
+bounds the size of all files in place of their number, and --ring-age their age.
+With these and with --on-incident the name is a beginning:
+DIR/PREFIX.pcapng makes DIR/PREFIX_20261121T201500Z_00001.pcapng and so on. With
+--incident-report each file gets a page of what happened beside it, NAME.html, which is
+removed with it: one at a time and with the lowest priority; what ends meanwhile gets none,
+and is counted. Packets are kept as they are, passwords included. When a file cannot be written a line on standard error says so once,
 and the capture goes on.
+
+` + tellHelp + `
 
 Once everything is open, the program gives up what it does not need any more:
 capabilities, all files but the folder of -w, and the network as far as the kernel can
@@ -101,6 +108,7 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	o.registerCapture(cmd, "")
 	o.keepOptions.register(cmd)
+	o.registerTell(cmd, "error")
 	o.registerForm(cmd)
 	o.registerMessages(cmd)
 	o.registerPackets(cmd)

@@ -18,13 +18,19 @@ import (
 	"qsniff/render/counters"
 )
 
+// reportSuffix follows the name of a capture in that of its report.
+const reportSuffix = ".html"
+
 // keepOptions are the flags about files of packets.
 type keepOptions struct {
 	write      string
 	ringSize   byteSize
 	ringTime   time.Duration
 	ringFiles  int
+	ringTotal  byteSize
+	ringAge    time.Duration
 	onIncident int // seconds
+	reports    bool
 	force      bool
 	isBounded  bool // --ring-size or --ring-files was given, if only to lift the limits
 }
@@ -36,8 +42,11 @@ func (o *keepOptions) register(cmd *cobra.Command) {
 	f.Var(&o.ringSize, "ring-size", "begin another file after so many bytes")
 	f.DurationVar(&o.ringTime, "ring-time", 0, "begin another file after this `TIME`: 1h, 10m")
 	f.IntVar(&o.ringFiles, "ring-files", 0, "keep `N` files, and remove the oldest (0: all)")
+	f.Var(&o.ringTotal, "ring-total", "remove the oldest files before all have more than so many bytes")
+	f.DurationVar(&o.ringAge, "ring-age", 0, "remove files this `TIME` after their last packet: 168h")
 	f.IntVar(&o.onIncident, "on-incident", 0, "write only from so many `SECONDS` before an incident to as many after it")
-	for _, name := range []string{"ring-size", "ring-time", "ring-files", "on-incident"} {
+	f.BoolVar(&o.reports, "incident-report", false, "with --on-incident: make a report of each file beside it, as NAME.html")
+	for _, name := range []string{"ring-size", "ring-time", "ring-files", "ring-total", "ring-age", "on-incident"} {
 		propose(cmd, name, cobra.NoFileCompletions)
 	}
 }
@@ -45,17 +54,21 @@ func (o *keepOptions) register(cmd *cobra.Command) {
 func (o *keepOptions) check() error {
 	switch {
 	case o.write == "" && (o.options().HasRing() || o.onIncident != 0):
-		return &usageError{errors.New("--ring-size, --ring-time, --ring-files and --on-incident go with -w"), "name a file, such as -w /var/captures/q.pcapng"}
+		return &usageError{errors.New("--ring-size and the like, and --on-incident, go with -w"), "name a file, such as -w /var/captures/q.pcapng"}
+	case o.reports && o.onIncident == 0:
+		return &usageError{errors.New("--incident-report goes with --on-incident"), "--on-incident 30 writes what surrounds incidents; qsniff report makes a page of any capture"}
 	case o.write == stdin:
 		return &usageError{errors.New("-w -: packets are written to files"), "tcpdump -w - writes them to standard output"}
-	case o.ringTime < 0 || o.ringFiles < 0 || o.onIncident < 0:
-		return &usageError{errors.New("--ring-time, --ring-files, --on-incident: less than nothing"), "leave out what is not to be bounded"}
+	case o.ringTime < 0 || o.ringFiles < 0 || o.ringAge < 0 || o.onIncident < 0:
+		return &usageError{errors.New("--ring-time, --ring-files, --ring-age, --on-incident: less than nothing"), "leave out what is not to be bounded"}
 	case o.force && (o.write == "" || o.options().HasSeveralFiles()):
-		return &usageError{errors.New("--force goes with -w FILE, without --ring-size, --ring-time, --ring-files and --on-incident"), "several files get new names, and overwrite none"}
+		return &usageError{errors.New("--force goes with -w FILE, without --ring-size and the like, and --on-incident"), "several files get new names, and overwrite none"}
 	case o.write == "":
 		return nil
-	case o.ringFiles > 0 && o.ringSize == 0 && o.ringTime == 0 && o.onIncident == 0:
-		return &usageError{errors.New("--ring-files goes with --ring-size, --ring-time or --on-incident"), "nothing else begins another file"}
+	case o.ringTotal > 0 && o.ringTotal < leastTotal:
+		return &usageError{fmt.Errorf("--ring-total: at least %s", digits.Bytes(leastTotal)), "the longest packets need that"}
+	case (o.ringFiles > 0 || o.ringAge > 0) && o.ringSize == 0 && o.ringTime == 0 && o.ringTotal == 0 && o.onIncident == 0:
+		return &usageError{errors.New("--ring-files and --ring-age go with --ring-size, --ring-time, --ring-total or --on-incident"), "nothing else begins another file"}
 	}
 	if _, err := file.FormatOf(o.write); err != nil {
 		return &usageError{err, "leave the ending out"}
@@ -65,16 +78,23 @@ func (o *keepOptions) check() error {
 
 // options returns the options of package keep by the flags.
 func (o *keepOptions) options() *keep.Options {
-	return &keep.Options{Path: o.write, Size: int64(o.ringSize), Time: o.ringTime, Files: o.ringFiles,
-		Around: time.Duration(o.onIncident) * time.Second, LimitsSet: o.isBounded, Replace: o.force}
+	return &keep.Options{Path: o.write, Size: int64(o.ringSize), Time: o.ringTime, Files: o.ringFiles, Total: int64(o.ringTotal), Age: o.ringAge,
+		Around: time.Duration(o.onIncident) * time.Second, LimitsSet: o.isBounded, Replace: o.force, Beside: reportSuffix}
 }
 
-// open opens the files of -w. It returns nil if nothing is to be written.
-func (o *keepOptions) open(described capture.Describer, memory int) (*keep.Keeper, error) {
+// leastTotal is the least value of --ring-total. Chosen: eight files of which each has room for
+// several of the longest packets.
+const leastTotal = 8 << 20
+
+// open opens the files of -w, and calls finished with each of several that is whole. It returns nil
+// if nothing is to be written.
+func (o *keepOptions) open(described capture.Describer, memory int, finished func(path string)) (*keep.Keeper, error) {
 	if o.write == "" {
 		return nil, nil
 	}
-	return keep.Open(o.options(), described, memory)
+	k := o.options()
+	k.Finished = finished
+	return keep.Open(k, described, memory)
 }
 
 // printKept prints how many packets were written, and how many could not be.
@@ -117,8 +137,12 @@ func (o *keepOptions) describe() string {
 	case o.onIncident > 0:
 		words := fmt.Sprintf("%s_*%s get packets from %d s before each incident to %d s after it", name, path.Ext(o.write), o.onIncident, o.onIncident)
 		if o.options().HasDefaultLimits() {
-			words += fmt.Sprintf(", of each %s at most, and the %d newest files of this run are kept (--ring-files 0: all of it; --ring-size, --ring-files: other limits),",
-				digits.Bytes(keep.MostOfIncident), keep.MostOfIncidents)
+			words += fmt.Sprintf(", of each %s at most, and ", digits.Bytes(keep.MostOfIncident))
+			if o.ringTotal == 0 {
+				words += fmt.Sprintf("the %d newest files of this run are kept (--ring-files 0: all of it; --ring-size, --ring-files: other limits),", keep.MostOfIncidents)
+			} else {
+				words += fmt.Sprintf("of all %s,", digits.Bytes(float64(o.ringTotal)))
+			}
 		}
 		return words
 	case o.options().HasRing():

@@ -45,6 +45,7 @@ type liveRun struct {
 	alarms keep.Alarms
 	cfg    pipeline.Config
 	seen   *flood.Seen // counts queries if no messages are wanted; else nil
+	told   *telling    // nil: nobody is told of incidents
 	errs   io.Writer
 	start  time.Time
 	result tally.Run
@@ -87,13 +88,39 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 		l.tap.Finish()
 		return nil, err
 	}
+	if err := l.startTelling(own); err != nil {
+		l.tap.Finish()
+		return nil, err
+	}
 	l.cfg.Incidents = l.newDetector(reg, own, l.cfg.Renderer)
 	l.cfg.MaxMessages, l.cfg.CountsMessages, l.cfg.CutsToMicros = opts.count, !opts.isWatchOnly(), opts.cutsToMicros
 	if opts.isWatchOnly() {
 		l.seen = new(flood.Seen)
-		l.cfg.Watchers = []track.Watcher{l.seen}
+		l.cfg.Watchers = append(l.cfg.Watchers, l.seen)
+		l.cfg.Listener = nil // it would have messages decoded
 	}
 	return l, nil
+}
+
+// askForReport has a report made of a file that is whole, if reports are wanted.
+func (l *liveRun) askForReport(path string) {
+	if l.told != nil && l.opts.reports && !l.told.messenger.MakeReport(path) {
+		fmt.Fprintf(l.errs, "qsniff: no report of %s: too many are waiting\n", path)
+	}
+}
+
+// startTelling starts what tells of incidents and findings at our servers, if anybody is told.
+func (l *liveRun) startTelling(own *hostset.Set) error {
+	c, err := l.opts.tellConfig()
+	if err != nil {
+		return err
+	}
+	c.NoSandbox, c.Reports = l.opts.noSandbox, l.opts.reports
+	l.told, err = l.opts.startTelling(c, own, func(text string) { fmt.Fprintf(l.errs, "qsniff: %s\n", text) })
+	if l.told != nil {
+		l.cfg.Watchers, l.cfg.Listener = []track.Watcher{l.told}, l.told
+	}
+	return err
 }
 
 // openCapture opens everything that needs rights: interfaces and files.
@@ -117,12 +144,13 @@ func openCapture(opts *liveOptions, io streams) (*liveRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := opts.keepOptions.open(src, int(opts.memory))
+	l := &liveRun{opts: opts, auto: auto, errs: io.err, start: time.Now()}
+	kept, err := opts.keepOptions.open(src, int(opts.memory), l.askForReport)
 	if err != nil {
 		src.Close()
 		return nil, err
 	}
-	l := &liveRun{opts: opts, auto: auto, keeper: kept, errs: io.err, start: time.Now()}
+	l.keeper = kept
 	if kept != nil {
 		ignoreBrokenPipe() // if the reader of the output ends, files are still to be finished
 	}
@@ -143,13 +171,19 @@ func (l *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.
 		scale *= detectorShare
 	}
 	found := &incidents{newDetector(reg, flood.Defaults(), scale, advice.DefaultExpiry), own}
-	found.Detector.AddObserver(found.filter(func(in *flood.Incident, e flood.Event) {
-		l.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
-	}))
+	found.Detector.AddObserver(found.filter(l.noteAlarm))
+	if l.told != nil {
+		found.Detector.AddObserver(found.filter(l.told.Observe))
+	}
 	if _, ok := r.(render.IncidentRenderer); !ok {
 		found.Observe(l.announce)
 	}
 	return found
+}
+
+// noteAlarm is an observer of incidents: packets around those that need attention are written.
+func (l *liveRun) noteAlarm(in *flood.Incident, e flood.Event) {
+	l.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
 }
 
 // enterSandbox prints what the run captures, writes and omits, and then gives up the rights
@@ -166,6 +200,9 @@ func (l *liveRun) enterSandbox() error {
 	}
 	if l.keeper != nil {
 		fmt.Fprintf(l.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.describe())
+	}
+	if who := l.told.describe(); who != "" {
+		fmt.Fprintf(l.errs, "qsniff: %s\n", who)
 	}
 	if o.noSandbox {
 		fmt.Fprintln(l.errs, "qsniff: sandbox: none (--no-sandbox)")
@@ -236,6 +273,7 @@ func (l *liveRun) conclude(err error) error {
 	fmt.Fprintf(l.errs, "qsniff: %s captured in %s: %s%s; %s\n", count(l.tap.Stats().Received, "packet"), l.elapsed(),
 		l.describeFound(), l.describeIncidents(), describeDrops(kernel, card))
 	l.printUndecoded()
+	l.finishTelling()
 	unwritten := l.printFiles()
 	l.printRemarks()
 	l.printNext()
@@ -272,6 +310,7 @@ func (l *liveRun) abandon() error {
 	fmt.Fprintln(l.errs)
 	fmt.Fprintf(l.errs, "qsniff: %s captured in %s; %s\n", count(l.tap.Stats().Received, "packet"), l.elapsed(), describeDrops(kernel, card))
 	l.printUndecoded()
+	l.finishTelling()
 	_ = l.printFiles() // the error below is the cause
 	return &hintedError{errors.New("the output was not read: its last messages are missing, and incidents among them"),
 		"a slow reader costs messages; -o none needs no reader, -w keeps packets"}
@@ -289,6 +328,13 @@ func (l *liveRun) printFiles() error {
 		return fmt.Errorf("-w: %s could not be written", count(n, "packet"))
 	}
 	return nil
+}
+
+// finishTelling has everything told, and prints what could not be.
+func (l *liveRun) finishTelling() {
+	for _, line := range l.told.finish() {
+		fmt.Fprintf(l.errs, "qsniff: %s\n", line)
+	}
 }
 
 func (l *liveRun) printUndecoded() {

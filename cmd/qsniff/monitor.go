@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,8 @@ import (
 type monitorOptions struct {
 	readOptions
 	captureOptions
+	keepOptions
+	tellOptions
 	config     string
 	check      bool
 	listen     string
@@ -79,7 +82,7 @@ func newMonitorOptions() *monitorOptions { return &monitorOptions{readOptions: *
 // monitorHelp is the long description in the help of qsniff monitor.
 const monitorHelp = `monitor counts queries by server, kind and outcome, response times, players and floods,
 for as long as it runs, and gives the figures to Prometheus. It captures on interfaces,
-or reads a capture or a ring of files that another program writes. It never sends.
+or reads a capture or a ring of files that another program writes. It never sends packets.
 
   /metrics       for Prometheus, also as OpenMetrics, with native histograms
   /servers.json  the servers that answered, with what they say of themselves
@@ -103,8 +106,13 @@ count more:
   servers = "198.51.100.7:27015"
   listen = "127.0.0.1:9477"
 
+` + tellHelp + `
+Findings are found in messages, which --tell-findings has decoded: that takes twice the
+time.
+
 SIGHUP reads that file again, with the files that it names: thresholds, servers, the token
-and the certificate change without a restart; the log says what does not. SIGTERM ends it. What
+and the certificate change without a restart; the log says what does not. The file of
+--tell is opened anew. SIGTERM ends it. What
 happens is on standard error, a line each, as text or as JSON.
 
 Once everything is open, the program gives up what it does not need any more, as qsniff
@@ -127,6 +135,8 @@ func (o *monitorOptions) register(cmd *cobra.Command) {
 	f.IntVar(&o.maxServers, "max-servers", monitor.DefaultServers, "so many servers that --servers does not name get figures of their own, at most `N`")
 	f.Var(&choice{valueOf(&o.logForm, "text"), []string{"text", "json"}}, "log-format", "text: key=value; json: an object a line")
 	f.Var(&choice{valueOf(&o.logLevel, "info"), []string{"debug", "info", "warn", "error"}}, "log-level", "log what is at least as important")
+	o.keepOptions.register(cmd)
+	o.registerTell(cmd, "none")
 	o.registerServers(cmd, "give figures to these servers, and report floods at them, only")
 	o.registerPackets(cmd)
 	for _, name := range []string{"listen", "host", "max-servers"} {
@@ -160,7 +170,11 @@ func (o *monitorOptions) prepare(args []string) error {
 	if _, _, err := net.SplitHostPort(o.listen); err != nil {
 		return &usageError{fmt.Errorf("--listen %s: not an address with a port", o.listen), "as in 127.0.0.1:9477, or :9477 for all addresses"}
 	}
-	if err := o.checkCapture(); err != nil {
+	if !o.isLive() && o.keepOptions.write != "" {
+		return &usageError{errors.New("-w writes what is captured with -i"), "the packets of a capture are in a file already"}
+	}
+	o.isBounded = o.flags.Changed("ring-size") || o.flags.Changed("ring-files")
+	if err := cmp.Or(o.checkCapture(), o.keepOptions.check()); err != nil {
 		return err
 	}
 	var err error
@@ -173,7 +187,10 @@ func (o *monitorOptions) prepare(args []string) error {
 	if o.token, err = loadToken(o.tokenFile); err != nil {
 		return err
 	}
-	_, err = loadCertificate(o.cert, o.key)
+	if _, err = loadCertificate(o.cert, o.key); err != nil {
+		return err
+	}
+	_, err = o.tellConfig()
 	return err
 }
 

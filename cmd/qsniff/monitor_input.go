@@ -25,6 +25,7 @@ type monitored struct {
 	close  func() error
 	count  func(*counters.Live) // may be nil
 	policy sandbox.Policy
+	live   *liveRun // nil: no interfaces
 }
 
 // openMonitored opens what the options name.
@@ -32,7 +33,7 @@ func openMonitored(ctx context.Context, opts *monitorOptions, args []string, io 
 	if !opts.isLive() {
 		return openGrowing(ctx, opts, args, io)
 	}
-	l, err := openCapture(&liveOptions{readOptions: opts.readOptions, captureOptions: opts.captureOptions}, io)
+	l, err := openCapture(&liveOptions{readOptions: opts.readOptions, captureOptions: opts.captureOptions, keepOptions: opts.keepOptions}, io)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func openMonitored(ctx context.Context, opts *monitorOptions, args []string, io 
 	}
 	count := func(n *counters.Live) { n.Kernel, n.Card = l.tap.Drops() }
 	return &monitored{cfg: l.cfg, ctx: context.WithoutCancel(ctx), what: strings.Join(opts.interfaces, ", ") + " (" + l.tap.Backend().String() + ")",
-		stop: l.tap.Stop, close: l.tap.Finish, count: count, policy: policy}, nil
+		stop: l.tap.Stop, close: l.tap.Finish, live: l, count: count, policy: policy}, nil
 }
 
 // openGrowing opens a capture, or a ring of them, that is still being written, or standard input.

@@ -28,6 +28,7 @@ var reloadable = []string{"servers", "thresholds", "web-token-file", "web-cert",
 func (m *monitorRun) reload() {
 	m.manager.Reloading()
 	defer m.manager.Notify("READY=1")
+	m.told.reopen()
 	next, _, err := m.source.load()
 	if err == nil {
 		err = m.applyReload(next)

@@ -41,6 +41,7 @@ type monitorRun struct {
 	meter    *monitor.Meter
 	detector *incidents
 	server   *serve.Server
+	told     *telling // nil: nobody is told of incidents
 	cert     certificate
 	stall    time.Duration // stallAfter, but in tests
 	pulse    atomic.Int64  // when a batch was last read, by monotonic
@@ -91,6 +92,11 @@ func openMonitor(ctx context.Context, opts *monitorOptions, args []string, io st
 		l.Close()
 		return nil, err
 	}
+	if err := m.startTelling(); err != nil {
+		m.in.close()
+		l.Close()
+		return nil, err
+	}
 	m.addStages()
 	return m, nil
 }
@@ -135,6 +141,7 @@ func (m *monitorRun) addStages() {
 	})
 	m.detector.Observe(m.logIncident)
 	cfg.Watchers = []track.Watcher{m.meter, m.detector.Detector}
+	m.addTelling(cfg)
 	cfg.Progress = m.progress
 	m.server.Handle("/metrics", newMetricsHandler(m))
 	m.server.Handle("/servers.json", newServersHandler(m.meter))
@@ -155,6 +162,7 @@ func (o *monitorOptions) mayList() func(netip.AddrPort) bool {
 // enterSandbox gives up what the run does not need any more.
 func (m *monitorRun) enterSandbox() error {
 	m.log.Info("begin", "input", m.in.what, "listen", m.server.Addr().String(), "servers", cmp.Or(m.opts.servers, "those that answer"))
+	m.logTelling(m.told.describe())
 	if m.opts.noSandbox {
 		m.log.Warn("no sandbox", "why", "--no-sandbox")
 		return nil
@@ -206,8 +214,10 @@ func (m *monitorRun) run(ctx context.Context, failed <-chan error) error {
 	if ctx.Err() != nil {
 		why = "a signal"
 	}
+	closed := m.in.close() // which finishes files, of which reports may be wanted
+	m.logTelling(m.told.finish()...)
 	m.log.Info("end", "why", why, "packets", x.run.Packets, "dropped", x.run.Dropped)
-	return cmp.Or(x.err, m.in.close())
+	return cmp.Or(x.err, closed)
 }
 
 // progress is called after each batch: it does what was left for this goroutine, and makes a
@@ -232,8 +242,11 @@ func (m *monitorRun) progress(_ capture.Stats, totals func() tally.Run) {
 	})
 }
 
-// health reports whether packets are being read.
+// health reports whether packets are being read, and whoever is to be told of incidents is.
 func (m *monitorRun) health() error {
+	if err := m.told.health(); err != nil {
+		return err
+	}
 	if idle := time.Duration(monotonic() - m.pulse.Load()); idle > m.stall {
 		return fmt.Errorf("the capture stands still: nothing was read for %v", idle.Round(time.Second))
 	}

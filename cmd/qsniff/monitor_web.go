@@ -21,6 +21,9 @@ func newMetricsHandler(m *monitorRun) http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(metrics.NewCollector(m.meter), metrics.NewServerCollector(m.server.Stats), metrics.NewBuildInfo(b.Version, b.Revision, b.Go),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if m.told != nil {
+		reg.MustRegister(metrics.NewToldCollector(m.told.messenger.Counts))
+	}
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: scrapesAtOnce, ErrorHandling: promhttp.ContinueOnError})
 }
 

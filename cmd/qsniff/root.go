@@ -63,6 +63,7 @@ func newRoot(io streams) *cobra.Command {
 		newExtract(io), newAnonymize(io), newReplay(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newWiresharkPlugin(io),
 		newExtcap(io), newVersion(io), newCompletion(io), newHelp())
 	root.AddCommand(monitorCommands(io)...)
+	root.AddCommand(messengerCommands(io)...)
 	return root
 }
 

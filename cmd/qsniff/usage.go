@@ -18,7 +18,8 @@ var flagGroups = []struct {
 }{
 	{"Output", []string{"output", "explain", "verbose", "level", "exchange", "full", "messages", "limits", "filter", "frame", "time", "fields", "count", "layout", "interval", "top", "utc", "color", "show-secrets", "fail-on"}},
 	{"Capture", []string{"interface", "capture-filter", "auto-filter", "snaplen", "buffer", "promiscuous", "backend", "no-sandbox"}},
-	{"File", []string{"write", "force", "ring-size", "ring-time", "ring-files", "on-incident"}},
+	{"File", []string{"write", "force", "ring-size", "ring-time", "ring-files", "ring-total", "ring-age", "on-incident", "incident-report"}},
+	{"Telling", []string{"tell", "tell-size", "tell-files", "webhooks", "webhook-every", "on-incident-exec", "exec-timeout", "syslog", "journal", "tell-findings"}},
 	{"Input", []string{"raw", "as", "dir", "follow", "servers", "thresholds", "reader", "decode-as", "dedup"}},
 	{"Resource", []string{"jobs", "memory"}},
 }

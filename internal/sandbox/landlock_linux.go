@@ -69,6 +69,7 @@ func newRuleset(p Policy, s *Status) (*ruleset, error) {
 	}
 	s.Folders = len(p.Read) + len(p.Write)
 	s.Ports = len(p.Bind) + len(p.Connect)
+	s.UDPPorts = len(p.SendUDP)
 	return r, nil
 }
 
@@ -121,6 +122,13 @@ func (r *ruleset) addRules(p Policy) error {
 			return err
 		}
 	}
+	if r.files&landlock.AccessFSResolveUnix != 0 {
+		for _, path := range p.Sockets {
+			if err := r.allow(path, landlock.AccessFSResolveUnix, landlock.AccessFSResolveUnix); err != nil {
+				return err
+			}
+		}
+	}
 	// Where threads are restricted one by one, psx lists them between the calls;
 	// without cgo it does not, and there may be no /proc.
 	if tasks := "/proc/" + strconv.Itoa(os.Getpid()) + "/task"; r.abi < versionAllThreads {
@@ -128,17 +136,20 @@ func (r *ruleset) addRules(p Policy) error {
 			return err
 		}
 	}
-	if r.net == 0 {
-		return nil
+	return r.addPorts(p)
+}
+
+// addPorts adds to the ruleset the ports of p, as far as the kernel has rules for them.
+func (r *ruleset) addPorts(p Policy) error {
+	all := map[uint64][]uint16{landlock.AccessNetBindTCP: p.Bind, landlock.AccessNetConnectTCP: p.Connect, landlock.AccessNetConnectSendUDP: p.SendUDP}
+	if len(p.SendUDP) > 0 {
+		all[landlock.AccessNetBindUDP] = []uint16{0} // the kernel chooses one, which counts as binding
 	}
-	for _, port := range p.Bind {
-		if err := r.allowPort(port, landlock.AccessNetBindTCP); err != nil {
-			return err
-		}
-	}
-	for _, port := range p.Connect {
-		if err := r.allowPort(port, landlock.AccessNetConnectTCP); err != nil {
-			return err
+	for right, ports := range all {
+		for _, port := range ports {
+			if err := r.allowPort(port, right&r.net); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -166,7 +177,11 @@ func (r *ruleset) allow(path string, ofFile, ofFolder uint64) error {
 	return nil
 }
 
+// allowPort adds a port with a right, 0 for one that the kernel has no rules for.
 func (r *ruleset) allowPort(port uint16, right uint64) error {
+	if right == 0 {
+		return nil
+	}
 	rule := landlock.NetPortAttr{Port: uint64(port), AllowedAccess: right}
 	if err := landlock.LandlockAddNetPortRule(r.fd, &rule, 0); err != nil {
 		return &Error{Step: "port " + strconv.Itoa(int(port)), Err: err}

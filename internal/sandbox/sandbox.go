@@ -29,6 +29,13 @@ type Policy struct {
 	// Bind and Connect are TCP ports still to be listened on and connected to.
 	Bind, Connect []uint16
 
+	// SendUDP are UDP ports still to be sent to, from sockets without a port of their own.
+	SendUDP []uint16
+
+	// Sockets are folders with sockets still to be connected to, in them or below: one that is
+	// made anew has another identity than the one that was there.
+	Sockets []string
+
 	// User is the user that the process becomes; nil is no change. Only root can
 	// change. Root without capabilities cannot write where only another user may: a
 	// capture started with sudo in somebody's home has to become that user, whom
@@ -52,10 +59,10 @@ type Status struct {
 	Landlock int  // version of the kernel's rules for files and more; 0: it has none
 	Files    bool // none can be opened but those of the policy, none executed
 	TCP      bool // no port can be bound or connected to but those of the policy; multipath TCP is beyond these rules
-	UDP      bool // none can be bound or sent to
+	UDP      bool // none can be bound or sent to but those of the policy
 	Signals  bool // none can be sent to other processes
 
-	Folders, Ports int // how many of the policy remain reachable
+	Folders, Ports, UDPPorts int // how many of the policy remain reachable
 
 	// Missing lists what the system does not offer, one short phrase each.
 	Missing []string
@@ -78,7 +85,7 @@ func (s Status) String() string {
 	add(s.NoDump, "no core dumps")
 	add(s.Files, "files: "+formatRemaining(s.Folders, "path"))
 	add(s.TCP, "tcp: "+formatRemaining(s.Ports, "port"))
-	add(s.UDP, "udp: none")
+	add(s.UDP, "udp: "+formatRemaining(s.UDPPorts, "port"))
 	add(s.Signals, "no signals to others")
 	line := strings.Join(done, ", ")
 	if len(done) == 0 {

@@ -3,8 +3,10 @@ package jsonl
 import (
 	"net/netip"
 
+	"qsniff/flood"
 	"qsniff/internal/jsonw"
 	"qsniff/render"
+	"qsniff/stats"
 )
 
 // AppendFindings appends a line for each finding, with the number of its repeats between the
@@ -12,33 +14,50 @@ import (
 // their number.
 func AppendFindings(dst []byte, f *render.Findings) []byte {
 	w := writer{dst: dst}
-	var text []byte
 	for i := range f.Repeats {
-		r := &f.Repeats[i]
-		w.open('{')
-		w.uint("schema", schema)
-		w.text("record", "finding")
+		w.openFinding()
 		w.writeInterrupted(&f.Run)
-		w.text("id", r.Expert.Code.ID)
-		w.text("severity", r.Expert.Severity.String())
-		w.text("fault", r.Expert.Code.Fault.String())
-		w.time("time", r.First)
-		w.time("last", r.Last)
-		w.key("frames")
-		w.dst = appendFrames(append(w.dst, '['), r.Frames)
-		w.end("server", r.Server)
-		w.end("client", r.Client)
-		text = r.AppendText(text[:0])
-		w.key("text")
-		w.dst, _ = jsonw.String(w.dst, text)
-		w.uint("count", r.Count)
-		if r.Evicted > 0 {
-			w.uint("evicted_pairs", r.Evicted)
-		}
-		w.close('}')
-		w.dst = append(w.dst, '\n')
+		w.writeFinding(&f.Repeats[i])
 	}
 	return w.dst
+}
+
+// AppendFindingEvent appends an event of a finding that repeats as a line, with its repeats up to
+// that time: event is one of those of incidents.
+func AppendFindingEvent(dst []byte, thread string, event flood.Event, r *stats.Repeats) []byte {
+	w := writer{dst: dst}
+	w.openFinding()
+	w.text("event", event.String())
+	w.writeThread(thread)
+	w.writeFinding(r)
+	return w.dst
+}
+
+func (w *writer) openFinding() {
+	w.open('{')
+	w.uint("schema", schema)
+	w.text("record", "finding")
+}
+
+// writeFinding appends the members that both forms have, and ends the line.
+func (w *writer) writeFinding(r *stats.Repeats) {
+	w.text("id", r.Expert.Code.ID)
+	w.text("severity", r.Expert.Severity.String())
+	w.text("fault", r.Expert.Code.Fault.String())
+	w.time("time", r.First)
+	w.time("last", r.Last)
+	w.key("frames")
+	w.dst = appendFrames(append(w.dst, '['), r.Frames)
+	w.end("server", r.Server)
+	w.end("client", r.Client)
+	w.key("text")
+	w.dst, _ = jsonw.String(w.dst, r.AppendText(nil))
+	w.uint("count", r.Count)
+	if r.Evicted > 0 {
+		w.uint("evicted_pairs", r.Evicted)
+	}
+	w.close('}')
+	w.dst = append(w.dst, '\n')
 }
 
 // end writes one end of a flow, if there is any. It has no port where it had several.

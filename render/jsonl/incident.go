@@ -36,10 +36,18 @@ func (r *Renderer) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
 	w.uint("schema", incidentSchema)
 	w.text("record", "incident")
 	w.text("event", x.Event.String())
+	w.writeThread(x.Thread)
 	w.time("time", x.Nanos)
 	w.writeIncident(x.Incident)
 	w.close('}')
 	return append(w.dst, '\n')
+}
+
+// writeThread appends what all events of an incident or of a finding have in common, if anything.
+func (w *writer) writeThread(thread string) {
+	if thread != "" {
+		w.text("thread", thread)
+	}
 }
 
 // writeIncident appends the members that both forms have.

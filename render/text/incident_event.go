@@ -43,7 +43,7 @@ func appendWrappedIncident(dst []byte, o *Options, hasDate bool, x *render.Incid
 	p.writeString(o.incidentStyle(x), mark)
 	p.padTo(p.col + gap)
 	lo = len(p.dst)
-	p.dst = append(p.dst, incidentWords(x)...)
+	p.dst = append(p.dst, IncidentWords(x)...)
 	p.writeParagraph(style{}, lo, hang)
 	p.newline()
 	return p.dst
@@ -58,9 +58,9 @@ func (o *Options) incidentStyle(x *render.IncidentEvent) style {
 
 func incidentMark(x *render.IncidentEvent) string { return "! " + x.Level.String() + " FLOOD" }
 
-// incidentWords returns what happened: with the first sentence of the evidence where an
-// incident begins or changes, with its length and size where it is over.
-func incidentWords(x *render.IncidentEvent) string {
+// IncidentWords returns what happened, as one sentence: with the first sentence of the evidence
+// where an incident begins or changes, with its length and size where it is over.
+func IncidentWords(x *render.IncidentEvent) string {
 	what := fmt.Sprintf("%s at %s", x.Kind, x.Target)
 	first := firstEvidence(x.Incident, x.Nanos)
 	switch {

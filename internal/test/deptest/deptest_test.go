@@ -76,7 +76,7 @@ var allowed = map[string][]string{
 	"render/html":          {},
 	"render/manual":        {"dissect", "flood"},
 	"monitor":              {"dissect", "track", "flood", "render/counters"},
-	"monitor/metrics":      {"flood", "render/counters", "monitor", "monitor/serve"},
+	"monitor/metrics":      {"flood", "render/counters", "monitor", "monitor/serve", "tell"},
 	"monitor/serve":        {},
 	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
 	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "filter", "render/..."},
@@ -85,6 +85,8 @@ var allowed = map[string][]string{
 	"pipeline/subset":      {"capture", "capture/file", "netlayer", "netlayer/rewrite", "wire", "dissect", "render", "render/tally", "pipeline"},
 	"replay":               {"capture", "netlayer", "reassembly/ipfrag", "dissect", "render", "pipeline"},
 	"anonymize":            {"netlayer", "netlayer/rewrite", "dissect", "render", "pipeline/subset"},
+	"tell":                 {"dissect", "track", "stats", "flood", "flood/...", "render", "render/text", "render/jsonl"},
+	"tell/messenger":       {"capture", "capture/file", "tell"},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},

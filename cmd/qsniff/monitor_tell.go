@@ -1,0 +1,51 @@
+//go:build !js
+
+package main
+
+import (
+	"qsniff/flood"
+	"qsniff/pipeline"
+	"qsniff/track"
+)
+
+// startTelling starts what tells of incidents, if anybody is told.
+func (m *monitorRun) startTelling() error {
+	c, err := m.opts.tellConfig()
+	if err != nil {
+		return err
+	}
+	c.NoSandbox, c.Reports = m.opts.noSandbox, m.opts.reports
+	m.told, err = m.opts.startTelling(c, m.opts.ownServers, func(text string) { m.log.Warn("telling", "what", text) })
+	if m.in.live != nil {
+		m.in.live.told = m.told // it asks for reports of files
+	}
+	return err
+}
+
+// addTelling adds to the run what is told, and what keeps packets around incidents. A reload changes
+// the filter.
+func (m *monitorRun) addTelling(cfg *pipeline.Config) {
+	observe := func(found func(*flood.Incident, flood.Event)) {
+		m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) { m.detector.filter(found)(in, e) })
+	}
+	if m.in.live != nil {
+		observe(m.in.live.noteAlarm)
+	}
+	if m.told == nil {
+		return
+	}
+	observe(m.told.Observe)
+	cfg.Watchers = append([]track.Watcher{m.told}, cfg.Watchers...)
+	if m.opts.findings != "none" {
+		cfg.Listener = m.told
+	}
+}
+
+// logTelling logs lines about who is told.
+func (m *monitorRun) logTelling(lines ...string) {
+	for _, line := range lines {
+		if line != "" {
+			m.log.Info("telling", "what", line)
+		}
+	}
+}

@@ -1,0 +1,9 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+// lowerPriority has everything else run before this process.
+func lowerPriority() {
+	const lowest = 19
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, lowest) // it always may
+}

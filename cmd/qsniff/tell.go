@@ -1,0 +1,193 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/finding"
+	"qsniff/internal/hostset"
+	"qsniff/tell"
+)
+
+// tellOptions are the flags about who is told of incidents and findings.
+type tellOptions struct {
+	file        string
+	fileSize    byteSize
+	fileCount   int
+	hooks       string
+	every       time.Duration
+	exec        string
+	execTimeout time.Duration
+	syslog      bool
+	journal     bool
+	findings    string
+}
+
+// The sockets of the logs of the system.
+const (
+	syslogSocket  = "/dev/log"
+	journalSocket = "/run/systemd/journal/socket"
+)
+
+// tellHelp is the part of a long description about who is told.
+const tellHelp = `Incidents that need attention, and findings, are told when they begin, change and end:
+--tell FILE appends lines as floods -o json and findings -o json print them, with "event"
+(open, update, close) and "thread", the same for all lines of one incident. A FILE that was
+renamed is made anew. --webhooks FILE lists services, one a line; its secrets are in no log:
+
+  discord https://discord.com/api/webhooks/...
+  slack   https://hooks.slack.com/services/...
+  matrix  https://HOST/_matrix/client/v3/rooms/ROOM TOKEN
+  ntfy    https://ntfy.sh/TOPIC
+  json    https://HOST/PATH TOKEN      the line itself; a TOKEN is optional
+
+What a service does not take is tried again for an hour, further and further apart. Of 256
+notes that wait for one the changes go first; the next message says how many were lost. Of an
+incident's changes services get one each --webhook-every. --on-incident-exec starts a PROGRAM
+without a shell, at most 4 at once: the environment has QSNIFF_EVENT, QSNIFF_THREAD,
+QSNIFF_KIND, QSNIFF_LEVEL, QSNIFF_TARGET, QSNIFF_ADDRESS, QSNIFF_PORT, QSNIFF_TEXT,
+QSNIFF_ADVICE and more, standard input the line. All this is done by a process of its own, which
+sees no packets and gives up all rights but these services and files; with
+--on-incident-exec it keeps those of who started qsniff, and programs have them.`
+
+// registerTell adds the flags. findings is the default of --tell-findings.
+func (o *tellOptions) registerTell(cmd *cobra.Command, findings string) {
+	f := cmd.Flags()
+	o.fileSize, o.findings = 16<<20, findings
+	f.StringVar(&o.file, "tell", "", "append incidents and findings to `FILE`, as JSON lines: when they begin, change and end")
+	f.Var(&o.fileSize, "tell-size", "rename the FILE of --tell to FILE.1 after so many bytes, and begin another")
+	f.IntVar(&o.fileCount, "tell-files", 4, "keep `N` of these old files")
+	f.StringVar(&o.hooks, "webhooks", "", "tell the services that `FILE` lists: discord, slack, matrix, ntfy, json")
+	f.DurationVar(&o.every, "webhook-every", 10*time.Minute, "tell a service of changes of an incident once in this `TIME`")
+	f.StringVar(&o.exec, "on-incident-exec", "", "start `PROGRAM`, with the incident as environment QSNIFF_...")
+	f.DurationVar(&o.execTimeout, "exec-timeout", 30*time.Second, "kill the PROGRAM after this `TIME`")
+	f.BoolVar(&o.syslog, "syslog", false, "tell syslog (RFC 5424, /dev/log)")
+	f.BoolVar(&o.journal, "journal", false, "tell systemd's journal")
+	f.Var(&choice{&o.findings, []string{"none", "warn", "error"}}, "tell-findings", "tell of findings of this severity or above")
+	for _, name := range []string{"tell-size", "tell-files", "webhook-every", "exec-timeout"} {
+		propose(cmd, name, cobra.NoFileCompletions)
+	}
+}
+
+// tellConfig returns where notes go.
+func (o *tellOptions) tellConfig() (*tell.Config, error) {
+	c := &tell.Config{File: o.file, FileSize: int64(o.fileSize), FileCount: o.fileCount, HooksFile: o.hooks, Every: o.every,
+		Exec: o.exec, ExecTimeout: o.execTimeout}
+	const mostFiles = 1000 // renaming them takes milliseconds
+	switch {
+	case o.fileCount < 0 || o.fileCount > mostFiles:
+		return nil, &usageError{fmt.Errorf("--tell-files %d: from 0 to %d", o.fileCount, mostFiles), "leave it out for 4"}
+	case o.every < time.Second || o.execTimeout < time.Second:
+		return nil, &usageError{errors.New("--webhook-every, --exec-timeout: at least 1s"), "write a length of time, as 30s or 10m"}
+	}
+	if o.syslog {
+		c.Syslog = syslogSocket
+	}
+	if o.journal {
+		c.Journal = journalSocket
+	}
+	return c, nil
+}
+
+// telling is what tells of incidents and findings during a run.
+type telling struct {
+	*tell.Teller
+	messenger *tell.Messenger
+	names     []string // of those that are told
+}
+
+// startTelling starts the process that tells. It returns nil if nobody is to be told. log is
+// called with what goes wrong later.
+func (o *tellOptions) startTelling(c *tell.Config, ours *hostset.Set, log func(string)) (*telling, error) {
+	if c.IsEmpty() {
+		return nil, nil
+	}
+	cmd, err := ownCommand("messenger")
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stderr = os.Stderr
+	t := &telling{}
+	if t.messenger, err = tell.Start(cmd, c, log); err != nil {
+		return nil, &hintedError{err, "--help has who can be told, and how"}
+	}
+	_, sinks := t.messenger.Counts()
+	for _, s := range sinks {
+		t.names = append(t.names, s.Name)
+	}
+	least := slices.Index(severities, o.findings)
+	t.Teller = tell.New(tell.Options{Ours: ours, HasFindings: least >= 0, Least: finding.Severity(max(least, 0)), Run: time.Now(), Put: t.messenger.Put})
+	return t, nil
+}
+
+// The methods of a nil telling do nothing.
+
+// reopen has the file opened anew.
+func (t *telling) reopen() {
+	if t != nil {
+		t.messenger.Reopen()
+	}
+}
+
+// health returns an error if the process that tells has ended: it cannot be started again.
+func (t *telling) health() error {
+	if t != nil && t.messenger.Gone() {
+		return errors.New("the process that tells of incidents has ended")
+	}
+	return nil
+}
+
+// describe returns who is told, and which rights the process that does so gave up.
+func (t *telling) describe() string {
+	if t == nil {
+		return ""
+	}
+	return fmt.Sprintf("telling %s, from a process of its own; its sandbox: %s", strings.Join(t.names, ", "), t.messenger.Sandbox())
+}
+
+// finish has everything told, and returns a line about each that was told, and about what could
+// not be.
+func (t *telling) finish() (lines []string) {
+	if t == nil {
+		return nil
+	}
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if err := t.messenger.Close(); err != nil {
+		add("%v", err)
+	}
+	way, sinks := t.messenger.Counts()
+	if n := way.Lost; n > 0 {
+		add("not told: %s", count(n, "note"))
+	}
+	if n := t.Crowded(); n > 0 {
+		add("not told: %s of further kinds and servers", count(n, "finding"))
+	}
+	for i := range sinks {
+		if s := &sinks[i]; s.Name == tell.Reports {
+			add("%s: %d made, %d skipped, %d failed", s.Name, s.Sent, s.Lost, s.Refused)
+			continue
+		}
+		add("told %s: %s%s", sinks[i].Name, count(sinks[i].Sent, "note"), describeUntold(&sinks[i]))
+	}
+	return lines
+}
+
+// describeUntold returns what a sink was not told.
+func describeUntold(s *tell.SinkCounts) string {
+	words := ""
+	for _, x := range []struct {
+		n    uint64
+		what string
+	}{{s.Lost, "no room for"}, {s.Refused, "not delivered:"}, {uint64(s.Waiting), "still waiting:"}} {
+		if x.n > 0 {
+			words += fmt.Sprintf(", %s %d", x.what, x.n)
+		}
+	}
+	return words
+}

@@ -1,0 +1,47 @@
+package tell
+
+import "time"
+
+const (
+	// queued is how many notes wait for one sink at most. Chosen: a receiver that is away for an
+	// hour misses none in a bad hour, in which an incident a minute begins, changes and ends; with
+	// the rules in a line a note has some 10 KiB, so that a full queue has 2.5 MiB.
+	queued = 256
+
+	// maxThreads is how many findings that repeat are followed at the same time. Chosen: there are
+	// some hundred kinds of findings, of which few are errors, and few servers on a host. Those of
+	// further servers are counted.
+	maxThreads = 256
+
+	// quiet is for how long a finding must not repeat until it is over. Chosen: monitors ask once
+	// a minute, list sites every few minutes.
+	quiet = 10 * time.Minute
+
+	// growth is how many times as many repeats a finding has that changes: the 10th, the 100th.
+	growth = 10
+
+	// namedServers is how many servers' names are remembered, 0.5 MiB: as many as answer in
+	// stats.
+	namedServers = 4096
+
+	// shortAdvice is how many bytes of advice a note has at most; the line has all of it. Chosen:
+	// a paragraph on the screen of a telephone.
+	shortAdvice = 600
+
+	// closing is how long an ended run waits until what it tells was delivered. Chosen: less than
+	// an interrupted run may take to end. The other process goes on.
+	closing = 500 * time.Millisecond
+)
+
+const (
+	// maxHooks is how many services may be told. Chosen: each has a queue and a worker.
+	maxHooks = 16
+
+	// longestHooks is the greatest size of their file, in bytes. Chosen: that of 16 services, and
+	// comments.
+	longestHooks = 64 << 10
+
+	// maxAsked is how many orders wait for the other process. Chosen: more incidents than may be
+	// open end at once hardly ever, and one report is made at a time.
+	maxAsked = 64
+)

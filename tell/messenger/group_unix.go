@@ -1,0 +1,15 @@
+//go:build unix
+
+package messenger
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup has a program and what it starts in a group of their own, which signals to this
+// process do not reach.
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup kills a program and what it started.
+func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -1,0 +1,243 @@
+package messenger
+
+import (
+	"bufio"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"sync"
+	"time"
+
+	"qsniff/tell"
+)
+
+// reportEvery is how often the counts go back. Chosen: as often as anybody looks.
+const reportEvery = time.Second
+
+// Options are what Serve needs besides its orders.
+type Options struct {
+	// Report returns the command that makes the report of a capture beside it.
+	Report func(capture string) (*exec.Cmd, error)
+	// Errors gets what goes wrong once nobody reads the output any more.
+	Errors io.Writer
+	clock  clock // nil: the system's
+}
+
+// server is Serve at work.
+type server struct {
+	opt     Options
+	config  tell.Config
+	posts   []*post
+	reports *reportMaker // nil: none are made
+	mu      sync.Mutex   // guards out
+	out     *json.Encoder
+	last    []tell.SinkCounts
+}
+
+// Serve reads orders from in and carries them out, and writes tell.Reports to out. It opens all
+// sinks, gives up the rights that it does not need, and serves until in is at its end; what is
+// still to be delivered then has lastWords.
+func Serve(in io.Reader, out io.Writer, o Options) error {
+	if o.clock == nil {
+		o.clock = systemClock{}
+	}
+	orders := json.NewDecoder(bufio.NewReader(in))
+	s := &server{opt: o, out: json.NewEncoder(out)}
+	var first tell.Order
+	if err := orders.Decode(&first); err != nil || first.Config == nil {
+		return fmt.Errorf("no configuration: %w", err)
+	}
+	s.config = *first.Config
+	status, err := s.open()
+	if err != nil {
+		s.closeSinks()
+		s.send(tell.Report{Failed: err.Error()})
+		return nil // it was told
+	}
+	s.send(tell.Report{Ready: true, Sandbox: status, Sinks: s.counts()})
+	s.run(orders)
+	return nil
+}
+
+// open opens the sinks and gives up rights. It returns which.
+func (s *server) open() (status string, err error) {
+	c := &s.config
+	if c.File != "" {
+		f, err := openFile(c)
+		if err != nil {
+			return "", err
+		}
+		s.add(f, 1)
+	}
+	if c.HooksFile != "" {
+		hooks, err := tell.LoadHooks(c.HooksFile)
+		if err != nil {
+			return "", err
+		}
+		c.Hooks = append(c.Hooks, hooks...)
+	}
+	if len(c.Hooks) > 0 {
+		roots, err := x509.SystemCertPool()
+		if err != nil {
+			return "", err
+		}
+		for _, h := range c.Hooks {
+			p := s.add(newHook(h, roots, s.opt.clock.now), 1)
+			p.every = c.Every
+			p.pace.every, p.pace.burst = sendEvery, sendBurst
+		}
+	}
+	if c.Exec != "" {
+		x, err := openProgram(c, s.log)
+		if err != nil {
+			return "", err
+		}
+		s.add(x, execAtOnce)
+	}
+	if c.Syslog != "" {
+		s.add(openSyslog(c.Syslog), 1)
+	}
+	if c.Journal != "" {
+		s.add(openJournal(c.Journal), 1)
+	}
+	for _, p := range s.posts { // a socket that is not there is an error now
+		if x, ok := p.sink.(*socketSink); ok {
+			if err := x.connect(context.Background()); err != nil {
+				return "", err
+			}
+		}
+	}
+	if c.Reports {
+		s.reports = &reportMaker{command: s.opt.Report, log: s.log}
+	}
+	return s.enterSandbox()
+}
+
+func (s *server) add(x sink, workers int) *post {
+	p := newPost(x, s.opt.clock, s.log, workers)
+	for n := 2; slices.ContainsFunc(s.posts, func(o *post) bool { return o.name == p.name }); n++ {
+		p.name = fmt.Sprintf("%s (%d)", x.name(), n)
+	}
+	s.posts = append(s.posts, p)
+	return p
+}
+
+// run carries out orders until their end, and what is left after it.
+func (s *server) run(orders *json.Decoder) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var working sync.WaitGroup
+	for _, p := range s.posts {
+		working.Go(func() { p.run(ctx) })
+	}
+	stop := make(chan struct{})
+	var reporting sync.WaitGroup
+	reporting.Go(func() { s.reportCounts(stop) })
+	for {
+		var o tell.Order
+		if err := orders.Decode(&o); err != nil {
+			break
+		}
+		s.obey(&o)
+	}
+	for _, p := range s.posts {
+		p.queue.Close()
+	}
+	if s.reports != nil {
+		working.Go(s.reports.wait)
+	}
+	over := context.AfterFunc(ctx, func() {
+		for _, p := range s.posts {
+			p.queue.Drop()
+		}
+	})
+	end := make(chan struct{})
+	go func() {
+		if s.opt.clock.sleep(ctx, lastWords) {
+			cancel()
+		}
+		close(end)
+	}()
+	working.Wait()
+	over()
+	cancel()
+	<-end
+	close(stop)
+	reporting.Wait()
+	s.closeSinks()
+	for _, c := range s.counts() {
+		if n := c.Lost + c.Refused; n > 0 {
+			s.log(fmt.Sprintf("%s: %d were not delivered", c.Name, n))
+		}
+	}
+	s.send(tell.Report{Sinks: s.counts()})
+}
+
+// obey carries out an order.
+func (s *server) obey(o *tell.Order) {
+	for _, p := range s.posts {
+		if o.Lost > 0 {
+			p.queue.AddLost(o.Lost)
+		}
+		if o.Note != nil {
+			p.queue.Put(o.Note)
+		}
+		if x, ok := p.sink.(reopener); ok && o.Reopen {
+			x.reopen()
+		}
+	}
+	if o.Report != "" && s.reports != nil {
+		s.reports.start(o.Report)
+	}
+}
+
+func (s *server) closeSinks() {
+	for _, p := range s.posts {
+		p.sink.close()
+	}
+}
+
+// counts returns those of all sinks.
+func (s *server) counts() []tell.SinkCounts {
+	all := []tell.SinkCounts{}
+	for _, p := range s.posts {
+		all = append(all, p.sinkCounts())
+	}
+	if s.reports != nil {
+		all = append(all, s.reports.sinkCounts())
+	}
+	return all
+}
+
+// reportCounts sends the counts when they have changed, until stop is closed.
+func (s *server) reportCounts(stop chan struct{}) {
+	tick := time.NewTicker(reportEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-stop:
+			return
+		}
+		if now := s.counts(); !slices.Equal(now, s.last) {
+			s.last = now
+			s.send(tell.Report{Sinks: now})
+		}
+	}
+}
+
+// log reports what went wrong.
+func (s *server) log(text string) { s.send(tell.Report{Log: text}) }
+
+// send writes a report, or prints what is in it if nobody reads those any more.
+func (s *server) send(r tell.Report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.out.Encode(r); err != nil && r.Log != "" && s.opt.Errors != nil {
+		fmt.Fprintf(s.opt.Errors, "qsniff: %s\n", r.Log)
+	}
+}
