@@ -56,9 +56,11 @@ test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 hold
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Live
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./capture/live ./internal/test/clients
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./flood/advice -run 'Kernel|Tools'
+	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./internal/test/contrib -run Live
 
 test-monitor: deps ## qsniff monitor under a real Prometheus, which is skipped where none is installed
 	QSNIFF_MONITOR=1 $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Monitor
+	QSNIFF_MONITOR=1 $(TESTLOG) -count 1 -timeout 10m ./internal/test/contrib -run Prometheus
 	$(TESTLOG) -count 1 -timeout 10m ./monitor/...
 
 test-page: build page ## the program as WebAssembly in Node, on every capture, and the pages in Chromium

@@ -5,7 +5,7 @@ import "qsniff/dissect"
 // kinds numbers the kinds of messages: protocol, name and direction. Several types of one name
 // are one kind.
 type kinds struct {
-	list   []kind // 0: what has no place
+	list   []kind // 0: parts of replies, of which no packet says what they are, and what has no place
 	byType map[*dissect.Type]uint8
 	last   *dissect.Type // of the packet before, and its kind
 	lastOf uint8
@@ -20,7 +20,7 @@ type kind struct {
 
 // newKinds numbers what protocols declare.
 func newKinds(protos []*dissect.Proto) kinds {
-	k := kinds{list: []kind{{protocol: otherName, message: otherName}}, byType: map[*dissect.Type]uint8{}}
+	k := kinds{list: []kind{{protocol: otherName, message: otherName, reply: true}}, byType: map[*dissect.Type]uint8{}}
 	for _, p := range protos {
 		for _, t := range p.Types {
 			k.byType[t] = k.add(kind{p.Name, t.Name, t.FromServer(), t.Asks})

@@ -52,10 +52,6 @@ const (
 	// windowServers is how many servers of a window have points of their own. Chosen: as in a report.
 	windowServers = 64
 
-	// bucketError is by which share of it a percentile of a window can be off: buckets end at 1.5
-	// times their begin.
-	bucketError = .5
-
 	// Patience is how long Snapshot waits for the packets at hand. Chosen: a batch takes
 	// milliseconds; a source that brings nothing shows it ten times a second.
 	Patience = time.Second

@@ -30,16 +30,17 @@ type Options struct {
 // Meter counts. It is a track.ProfileWatcher. It is for the goroutine that runs the pipeline,
 // but for Snapshot, which any may call.
 type Meter struct {
-	opt       Options
-	kinds     kinds
-	slots     *slots
-	pairs     pairs
-	clock     clock
-	incidents incidentBook
+	opt        Options
+	kinds      kinds
+	slots      *slots
+	pairs      pairs
+	clock      clock
+	incidents  incidentBook
 	window    window
-	lost      uint64 // stretches of packets that are missing
-	answered  uint16 // slot of the server whose answer was the last sighting; 0: it was none
-	expire    func(*request)
+	lost       uint64 // stretches of packets that are missing
+	lastPacket int64  // Unix time
+	answered   uint16 // slot of the server whose answer was the last sighting; 0: it was none
+	expire     func(*request)
 
 	isAsked atomic.Bool // a snapshot is wanted
 	mu      sync.Mutex  // guards the fields below
@@ -67,7 +68,7 @@ func (m *Meter) SetServers(named []netip.AddrPort, mayList func(netip.AddrPort) 
 
 // Sight counts a packet.
 func (m *Meter) Sight(s *track.Sighting) {
-	m.answered = 0
+	m.answered, m.lastPacket = 0, s.Nanos
 	m.pass(s.Age, s.Nanos)
 	switch s.What {
 	case track.IsRequest, track.IsLogin:

@@ -164,6 +164,12 @@ func TestParts(t *testing.T) {
 	x.packet(track.IsPart, named, client, "", track.First)
 	x.packet(track.IsPart, named, client, "", 0)
 	s := x.snapshot().Servers[0]
+	if m := s.Messages[len(s.Messages)-1]; len(s.Messages) != 2 || s.Messages[0].Protocol != "other" || !s.Messages[0].IsReply || m.Name != "A2S_RULES" {
+		t.Errorf("got %+v", s.Messages)
+	}
+	if n := len(x.m.kinds.list); n >= maxKinds {
+		t.Errorf("%d kinds of messages, and room for %d", n, maxKinds)
+	}
 	if diff := cmp.Diff(map[string]uint64{"answered": 1}, x.outcomes("A2S_RULES")); diff != "" || s.Out != (Traffic{2, 106}) || s.Unproven != 106 || s.Unasked != 0 {
 		t.Errorf("want -, got +\n%s%+v", diff, s)
 	}

@@ -11,10 +11,11 @@ import (
 // Snapshot is what a Meter has counted until a moment. Nobody changes it, so that any number of
 // goroutines may read it.
 type Snapshot struct {
-	Nanos     int64    // Unix time of the last packet or tick; 0: there was none
-	Servers   []Server // those with counters of their own
-	Other     Server   // all others together
-	Incidents Incidents
+	Nanos      int64    // Unix time of the last packet, or of the last moment that passed without one; 0: there was none
+	LastPacket int64    // Unix time of the last packet; 0: there was none
+	Servers    []Server // those with counters of their own
+	Other      Server   // all others together
+	Incidents  Incidents
 	// Counters are those of all stages of the run; what a stage does not take part in is zero.
 	Counters counters.Result
 	Tables   []Table
@@ -102,7 +103,7 @@ func (m *Meter) Snapshot(ctx context.Context) (s *Snapshot, isNew bool) {
 
 // take makes a snapshot.
 func (m *Meter) take(all *counters.Result) *Snapshot {
-	s := &Snapshot{Nanos: m.clock.nanos, Incidents: m.incidents.Incidents, Counters: *all, ServersEvicted: m.slots.evicted, made: m.opt.Clock()}
+	s := &Snapshot{Nanos: m.clock.nanos, LastPacket: m.lastPacket, Incidents: m.incidents.Incidents, Counters: *all, ServersEvicted: m.slots.evicted, made: m.opt.Clock()}
 	s.Counters.Seen.Gaps = m.lost
 	s.Servers = make([]Server, 0, len(m.slots.list)-1)
 	for i, x := range m.slots.list {

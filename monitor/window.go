@@ -242,6 +242,10 @@ func (x *slot) summary(n *cell) stats.Server {
 		ICMPErrors: uint64(n.unreachable), Response: timesOf(&x.row.times), Challenge: -1, Train: -1}
 }
 
+// bucketError is by which share of it a percentile of a window can be off: buckets end at 1.5
+// times their begin.
+const bucketError = .5
+
 // timesOf returns the distribution of response times that buckets have.
 func timesOf(b *stats.Buckets) (t stats.Times) {
 	var counts [stats.TimelineBuckets + 1]uint64

@@ -25,7 +25,7 @@ type brief struct {
 // rate decides whether the payload b that l is about is a request of a usual form.
 func (l *look) rate(reg *dissect.Registry, c *dissect.Context, b []byte) {
 	v := &l.verdict
-	if v.Conf < dissect.Likely || v.Type.FromServer() || v.Type.Asks == 0 || v.Type.Asks&dissect.AskRcon != 0 || wire.IsSplit(b) {
+	if v.Conf < dissect.Likely || v.Type.FromServer() || v.Type.Asks == 0 || v.Type.Asks&dissect.AskRcon != 0 {
 		return
 	}
 	if k, ok := v.Dissector.(dissect.Keyer); ok {
@@ -46,11 +46,14 @@ func (x *brief) fill(f *track.Fact, it *item) {
 // processUsual passes on a datagram if it is a request of a usual form. If it reports false the
 // datagram is for join, with what it found out about it.
 func (p *partition) processUsual(it *item, first *look) (*look, bool) {
+	if len(it.pieces) > 0 || wire.IsSplit(it.Payload) || p.joiner.mayTake(it.Payload) {
+		return first, false
+	}
 	l := first
 	if l == nil {
 		l = p.identifier.lookOnce(it)
 	}
-	if !l.isUsual || len(it.pieces) > 0 || p.joiner.mayTake(it.Payload) || !p.learn(it, l) {
+	if !l.isUsual || !p.learn(it, l) {
 		return l, false
 	}
 	p.tracker.trackRequest(it, l)

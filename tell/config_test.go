@@ -6,11 +6,11 @@ import (
 )
 
 func TestParseHooks(t *testing.T) {
-	hooks, err := ParseHooks("# mine\n\ndiscord https://discord.com/api/webhooks/1/SECRET\n matrix  https://m.example:8448/_matrix/client/v3/rooms/!r:m SECRET # \r\nntfy http://[::1]/alerts\n")
+	_, err := ParseHooks("# mine\n\ndiscord https://discord.com/api/webhooks/1/SECRET\n matrix  https://m.example:8448/_matrix/client/v3/rooms/!r:m SECRET # \r\nntfy http://[::1]/alerts\n")
 	if err == nil {
 		t.Error("four words were taken")
 	}
-	hooks, err = ParseHooks("# mine\n\ndiscord https://discord.com/api/webhooks/1/SECRET\n matrix  https://m.example:8448/_matrix/client/v3/rooms/!r:m SECRET\r\nntfy http://[::1]/alerts\n")
+	hooks, err := ParseHooks("# mine\n\ndiscord https://discord.com/api/webhooks/1/SECRET\n matrix  https://m.example:8448/_matrix/client/v3/rooms/!r:m SECRET\r\nntfy http://[::1]/alerts\n")
 	if err != nil || len(hooks) != 3 {
 		t.Fatal(err, hooks)
 	}

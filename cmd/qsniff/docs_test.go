@@ -33,7 +33,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{storiesPage, "docs/floods.md", "docs/live.md", "docs/safety.md"} {
+	for _, name := range []string{storiesPage, "docs/floods.md", "docs/live.md", "docs/monitor.md", "docs/safety.md"} {
 		files[name] = withOutputs(t, page(t, name))
 	}
 	upToDate(t, files, "man/*", "docs/*.md")

@@ -26,7 +26,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 // The metrics of servers.
 var (
-	descMessages = desc("server_messages_total", "Messages of query protocols to and from a server, by kind. Parts of a reply count once, as unknown ones.",
+	descMessages = desc("server_messages_total", "Messages of query protocols to and from a server, by kind. The parts of a reply count once, as other: no packet says of what they are.",
 		"server", "protocol", "message", "direction")
 	descOutcomes = desc("server_requests_total", "What became of requests: answered; challenged (answered with a token to bring back); late (after 3 s); unanswered (for 5 s); refused (a login); unreachable (an ICMP error came back); undecided (evicted from a full table before). A request that still waits is in none.",
 		"server", "protocol", "message", "outcome")
@@ -52,7 +52,7 @@ var (
 	descUsed     = desc("table_entries", "Entries of a table of fixed size.", "table")
 	descCap      = desc("table_capacity_entries", "How many entries a table has room for; a full one evicts its oldest.", "table")
 	descEvicted  = desc("servers_evicted_total", "Servers whose counters were given to others, because they were silent and all were taken.")
-	descLast     = desc("capture_last_packet_timestamp_seconds", "Time of the last packet, or of the last moment that passed without one; 0: there was none.")
+	descLast     = desc("capture_last_packet_timestamp_seconds", "Time of the last packet; 0: there was none.")
 	descStandsBy = desc("capture_standing_still", "1 if the packets at hand are not being read: the figures are old then.")
 )
 
@@ -90,7 +90,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		x.gauge(descCap, float64(t.Cap), t.Name)
 	}
 	x.count(descEvicted, s.ServersEvicted)
-	x.gauge(descLast, seconds(s.Nanos))
+	x.gauge(descLast, seconds(s.LastPacket))
 	x.gauge(descStandsBy, map[bool]float64{false: 1}[isNew])
 	for i := range counted {
 		x.count(counted[i].desc, counted[i].Get(&s.Counters))

@@ -15,7 +15,6 @@ import (
 type diary struct {
 	got  []string
 	fail int // so many attempts fail
-	now  func() time.Time
 }
 
 func (d *diary) name() string { return "diary" }
