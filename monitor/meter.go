@@ -36,7 +36,7 @@ type Meter struct {
 	pairs      pairs
 	clock      clock
 	incidents  incidentBook
-	window    window
+	window     window
 	lost       uint64 // stretches of packets that are missing
 	lastPacket int64  // Unix time
 	answered   uint16 // slot of the server whose answer was the last sighting; 0: it was none
