@@ -88,6 +88,11 @@ func (c *Collector) makeRoom(in *Incident) bool {
 	return false
 }
 
+// Forget drops the kept incidents that ended before a time. They stay counted.
+func (c *Collector) Forget(before int64) {
+	c.kept = slices.DeleteFunc(c.kept, func(in Incident) bool { return in.End < before })
+}
+
 // Counts returns how many incidents of each level there were, kept or not.
 func (c *Collector) Counts() [Alert + 1]uint64 {
 	n := c.counts

@@ -4,7 +4,7 @@ import "time"
 
 const (
 	// DefaultServers is how many servers have counters of their own besides those that
-	// Options.Servers names, 9 KiB each. Chosen: more than a host runs; a network of servers
+	// Options.Servers names, 9 KiB each and up to 15 KiB of their last hour. Chosen: more than a host runs; a network of servers
 	// names them.
 	DefaultServers = 256
 
@@ -45,6 +45,13 @@ const (
 	// beyond count as ended at once.
 	openIncidents = 256
 
+	// windowPoints is how many points of time a window has. Chosen: a chart has five pixels or more
+	// for each, and a server's take 8 KiB, and 1 to 7 KiB more if it answers.
+	windowPoints = 120
+
+	// windowServers is how many servers of a window have points of their own. Chosen: as in a report.
+	windowServers = 64
+
 	// Patience is how long Snapshot waits for the packets at hand. Chosen: a batch takes
 	// milliseconds; a source that brings nothing shows it ten times a second.
 	Patience = time.Second
@@ -53,3 +60,7 @@ const (
 	// thousand times a second costs four snapshots.
 	snapshotEvery = 250 * time.Millisecond
 )
+
+// pointLengths are the lengths of a window's points, each a multiple of the one before. Chosen: the
+// first minutes show each second, and the window is an hour in the end.
+var pointLengths = [...]time.Duration{time.Second, 5 * time.Second, 30 * time.Second}

@@ -8,6 +8,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/render/counters"
+	"qsniff/stats"
 	"qsniff/track"
 )
 
@@ -35,6 +36,7 @@ type Meter struct {
 	pairs      pairs
 	clock      clock
 	incidents  incidentBook
+	window     window
 	lost       uint64 // stretches of packets that are missing
 	lastPacket int64  // Unix time
 	answered   uint16 // slot of the server whose answer was the last sighting; 0: it was none
@@ -94,6 +96,12 @@ func (m *Meter) addRequest(s *track.Sighting) {
 	x.In.add(s)
 	x.LastSeen, x.seen = s.Nanos, s.Age
 	x.kinds[kind].messages++
+	for _, r := range [...]*row{&x.row, &m.window.kinds[kind]} {
+		c := r.cell(m.window.at)
+		c.Requests++
+		c.BytesIn += uint64(s.Bytes)
+		c.wireIn += uint64(s.Wire)
+	}
 	if s.Asks == 0 { // nobody answers it
 		return
 	}
@@ -129,11 +137,17 @@ func (m *Meter) addReply(s *track.Sighting) {
 	x.Out.add(s)
 	hash, now := hashOf(s), microsOf(s.Age)
 	asks, isWhole := s.Asks, true
+	last := m.pairs.last(hash, now) // of the request that it answers, as far as that is known
+	kind := m.kinds.of(s.Type)
+	if last != nil {
+		kind = last.kind
+	}
 	if s.What == track.IsPart { // of what, the first part alone cannot say
 		asks, isWhole = dissect.LongAnswers, s.Flags&track.First != 0
 	}
 	if isWhole {
 		if r := m.pairs.waiting(hash, asks, &m.kinds, now); r != nil {
+			kind = r.kind
 			m.answer(r, s, at)
 		} else {
 			x.Unasked++
@@ -141,8 +155,16 @@ func (m *Meter) addReply(s *track.Sighting) {
 		x.kinds[m.kinds.of(s.Type)].messages++
 	}
 	x.LastAnswer, x.seen = s.Nanos, s.Age
-	if m.pairs.isUnproven(hash, now) {
+	if last != nil && last.flags&isProven == 0 {
 		x.Unproven += uint64(s.Wire)
+	}
+	for _, r := range [...]*row{&x.row, &m.window.kinds[kind]} {
+		c := r.cell(m.window.at)
+		if isWhole {
+			c.Replies++
+		}
+		c.BytesOut += uint64(s.Bytes)
+		c.wireOut += uint64(s.Wire)
 	}
 }
 
@@ -171,13 +193,22 @@ func (m *Meter) answer(r *request, s *track.Sighting, at uint16) {
 		m.decideOne(r, Answered)
 	}
 	if isKnown {
-		m.slots.list[r.slot].Times.add(took)
+		x := m.slots.list[r.slot]
+		x.Times.add(took)
+		bucket := stats.BucketOf(took)
+		asked := m.window.pointOf(r.since)
+		x.row.times.Add(asked, bucket)
+		m.window.kinds[r.kind].times.Add(asked, bucket)
 	}
 }
 
 // decide counts what became of n requests of an entry.
 func (m *Meter) decide(r *request, o Outcome, n uint64) {
-	m.slots.list[r.slot].kinds[r.kind].outcomes[o] += n
+	x := m.slots.list[r.slot]
+	x.kinds[r.kind].outcomes[o] += n
+	at := m.window.pointOf(r.since)
+	x.row.cell(at).decide(o, uint32(n))
+	m.window.kinds[r.kind].cell(at).decide(o, uint32(n))
 }
 
 // decideOne counts what became of one request of an entry, which waits no more.
@@ -212,11 +243,15 @@ func (m *Meter) End(age, nanos int64) { m.Tick(age, nanos) }
 
 // pass ends the seconds before age.
 func (m *Meter) pass(age, nanos int64) {
-	m.clock.nanos = nanos
+	if m.clock.next == 0 {
+		m.window.start = age
+	}
+	m.clock.nanos, m.window.last = nanos, age
 	ended := m.clock.advance(age)
 	if ended == 0 {
 		return
 	}
+	m.moveWindow(age)
 	m.pairs.sweep(microsOf(age), ended*int64(time.Second) > lateWait, m.expire)
 	for ; ended > 0; ended-- {
 		m.clock.seconds++

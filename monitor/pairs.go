@@ -100,16 +100,15 @@ func (p *pairs) waiting(hash uint64, asks dissect.Asked, k *kinds, now micros) (
 	return oldest
 }
 
-// isUnproven reports whether what was asked last between two ends brought no token.
-func (p *pairs) isUnproven(hash uint64, now micros) bool {
-	var last *request
+// last returns the entry of what was asked last between two ends, nil if there is none.
+func (p *pairs) last(hash uint64, now micros) (last *request) {
 	row, flow := p.find(hash)
 	for i := range row {
 		if x := &row[i]; x.flow == flow && (last == nil || now-x.since < now-last.since) {
 			last = x
 		}
 	}
-	return last != nil && last.flags&isProven == 0
+	return last
 }
 
 // sweep removes what is older than lateWait, or all if everything is, and calls expire for each

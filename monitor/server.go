@@ -19,6 +19,7 @@ type slot struct {
 	profile    track.Profile
 	hasProfile bool
 	rates      rates
+	row        row
 }
 
 // Counts are the counters of a server that are not by kind of message. Bytes are with the

@@ -140,7 +140,7 @@ func list[K lru.Key](t *rows[K], lead, by uint64, name func(K, *row, *TimelineRo
 
 // narrow returns the cells of r with lead empty ones before them, of which each by are one.
 func (r *row) narrow(lead, by uint64) (x TimelineRow) {
-	x.Cells = narrow(r.cells, lead, by, (*Cell).add)
+	x.Cells = narrow(r.cells, lead, by, (*Cell).Add)
 	x.Times.addAll(&r.times, lead, by)
 	x.Requests = narrow(r.requests, lead, by, addNumber)
 	return x

@@ -137,7 +137,7 @@ func extendTo[T any](s []T, n, most int) []T {
 func (r *row) add(o *row) {
 	r.total += o.total
 	for i := range o.cells {
-		r.cell(i).add(&o.cells[i])
+		r.cell(i).Add(&o.cells[i])
 	}
 	r.times.addAll(&o.times, 0, 1)
 	for i, n := range o.requests {
@@ -146,7 +146,8 @@ func (r *row) add(o *row) {
 	}
 }
 
-func (c *Cell) add(o *Cell) {
+// Add adds what another cell has.
+func (c *Cell) Add(o *Cell) {
 	c.Requests += o.Requests
 	c.Answered += o.Answered
 	c.Unanswered += o.Unanswered
@@ -157,8 +158,8 @@ func (c *Cell) add(o *Cell) {
 
 // merge makes one cell of each n.
 func (r *row) merge(n int64) {
-	r.cells = mergeCells(r.cells, n, (*Cell).add)
-	r.times.merge(n)
+	r.cells = mergeCells(r.cells, n, (*Cell).Add)
+	r.times.Merge(n)
 	r.requests = mergeCells(r.requests, n, addNumber)
 }
 
@@ -207,13 +208,13 @@ func (r *row) count(f *track.Fact, at, asked int) {
 		c.Unanswered--
 	}
 	if f.Took >= 0 {
-		r.times.add(asked, bucketOf(f.Took), 1)
+		r.times.add(asked, BucketOf(f.Took), 1)
 	}
 }
 
-// bucketOf returns the bucket of a time in nanoseconds. From firstBucket on there are two for
+// BucketOf returns the bucket of a time in nanoseconds. From firstBucket on there are two for
 // each doubling.
-func bucketOf(nanos int64) int {
+func BucketOf(nanos int64) int {
 	n := uint64(max(nanos, 0)) / firstBucket
 	if n == 0 {
 		return 0

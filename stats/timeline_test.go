@@ -13,7 +13,7 @@ import (
 func sums(rows []TimelineRow) (all Cell, times uint32) {
 	for i := range rows {
 		for j := range rows[i].Cells {
-			all.add(&rows[i].Cells[j])
+			all.Add(&rows[i].Cells[j])
 		}
 		for _, n := range rows[i].Requests {
 			all.Requests += n
@@ -53,7 +53,7 @@ func TestTimeline(t *testing.T) {
 	if c[2].Requests != 1 || c[3].Requests != 1 || c[3].Answered != 1 || c[4].Replies != 1 || c[5].Unanswered != 1 {
 		t.Errorf("%+v", c)
 	}
-	if _, times := sums(s.Servers); times != 1 || s.Servers[0].Times.At(3, bucketOf(200e6)) != 1 {
+	if _, times := sums(s.Servers); times != 1 || s.Servers[0].Times.At(3, BucketOf(200e6)) != 1 {
 		t.Errorf("%d times, %+v", times, s.Servers[0].Times)
 	}
 }
@@ -123,14 +123,14 @@ func TestTimelineAllocations(t *testing.T) {
 func TestBuckets(t *testing.T) {
 	for i := range TimelineBuckets {
 		from := BucketFrom(i)
-		if got := bucketOf(from); got != i {
+		if got := BucketOf(from); got != i {
 			t.Errorf("%d ns are in bucket %d, want %d", from, got, i)
 		}
-		if got := bucketOf(from - 1); i > 0 && got != i-1 {
+		if got := BucketOf(from - 1); i > 0 && got != i-1 {
 			t.Errorf("%d ns are in bucket %d, want %d", from-1, got, i-1)
 		}
 	}
-	if got := bucketOf(1 << 62); got != TimelineBuckets-1 {
+	if got := BucketOf(1 << 62); got != TimelineBuckets-1 {
 		t.Errorf("a century is in bucket %d", got)
 	}
 }
@@ -146,7 +146,7 @@ func TestBucketsOfTimes(t *testing.T) {
 		want[i/2][bucket] += n
 	}
 	all.addAll(&a, 0, 2)
-	a.merge(2)
+	a.Merge(2)
 	for name, got := range map[string]*Buckets{"merged": &a, "narrowed": &all} {
 		if got.Len() != 4 {
 			t.Fatalf("%s: %d intervals", name, got.Len())

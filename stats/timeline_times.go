@@ -44,6 +44,9 @@ func (t *Buckets) set(interval, bucket int, n uint32) {
 	}
 }
 
+// Add counts a time of a bucket in an interval of at most TimelinePoints.
+func (t *Buckets) Add(interval, bucket int) { t.add(interval, bucket, 1) }
+
 // add counts n times of a bucket.
 func (t *Buckets) add(interval, bucket int, n uint32) {
 	if bucket < t.first || bucket >= t.first+t.width {
@@ -78,6 +81,9 @@ func (t *Buckets) widen(bucket int) {
 	*t = wide
 }
 
+// AddAll adds what o has.
+func (t *Buckets) AddAll(o *Buckets) { t.addAll(o, 0, 1) }
+
 // addAll adds what o has: its intervals begin lead of its own later, and by of them become one.
 func (t *Buckets) addAll(o *Buckets, lead, by uint64) {
 	for i := range o.Len() {
@@ -89,8 +95,17 @@ func (t *Buckets) addAll(o *Buckets, lead, by uint64) {
 	}
 }
 
-// merge makes one interval of each n.
-func (t *Buckets) merge(n int64) {
+// Drop drops the first n intervals.
+func (t *Buckets) Drop(n int) {
+	n = min(n*t.width, len(t.low))
+	t.low = t.low[:copy(t.low, t.low[n:])]
+	if t.high != nil {
+		t.high = t.high[:copy(t.high, t.high[n:])]
+	}
+}
+
+// Merge makes one interval of each n.
+func (t *Buckets) Merge(n int64) {
 	for i := range t.Len() {
 		to := int(int64(i) / n)
 		for b := t.first; b < t.first+t.width; b++ {

@@ -52,9 +52,9 @@ func newMonitor(io streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "monitor -i IFACE | FILE [flags]",
 		GroupID: groupTraffic,
-		Short:   "count for weeks: metrics over HTTP",
+		Short:   "count for weeks: metrics and a live page over HTTP",
 		Long:    monitorHelp,
-		Example: `  qsniff monitor -i eth0                        metrics on http://127.0.0.1:9477/metrics
+		Example: `  qsniff monitor -i eth0                        metrics on http://127.0.0.1:9477/metrics, the page on /
   qsniff monitor -i eth0 --servers 198.51.100.7:27015,198.51.100.7:27016
   qsniff monitor /var/log/ring                  of a ring of files that grows
   qsniff monitor --config /etc/qsniff.toml      flags from a file
@@ -84,6 +84,8 @@ const monitorHelp = `monitor counts queries by server, kind and outcome, respons
 for as long as it runs, and gives the figures to Prometheus. It captures on interfaces,
 or reads a capture or a ring of files that another program writes. It never sends packets.
 
+  /              a page of the last hour for browsers, which follows what happens
+  /report.json   what it shows: the object that qsniff report -o json prints
   /metrics       for Prometheus, also as OpenMetrics, with native histograms
   /servers.json  the servers that answered, with what they say of themselves
   /healthz       200, or 503 and why if the capture stands still
@@ -91,10 +93,14 @@ or reads a capture or a ring of files that another program writes. It never send
 
 A server has figures of its own if --servers names it with its port, or once it has
 answered somebody: on interfaces, at an address of this host, or one that --servers
-names. All others are "other". No address of a client is in any figure.
+names. All others are "other". No address of a client is in any figure; the page has the sources of
+incidents. It has no exchanges and findings, as messages are not kept. While somebody looks,
+it is made anew every 2 s, once for all; 32 can look at a time.
 
 It listens on 127.0.0.1:9477 only. Elsewhere it wants --web-token-file, a file with a token
-that readers bring (Authorization: Bearer TOKEN), and it should have --web-cert and --web-key.
+that readers bring (Authorization: Bearer TOKEN). Browsers open /?token=TOKEN once, and get a
+cookie for it, which ends with the token; other ports of the host get the cookie, too. The
+address stays in the browser's history, and is in no log of qsniff. It should also have --web-cert and --web-key.
 A request whose Host is neither the address nor localhost nor a --host is refused, so that
 no web page can read it. Nothing can be changed through it. A socket that systemd passes
 on takes the place of --listen.

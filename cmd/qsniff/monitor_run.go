@@ -41,6 +41,7 @@ type monitorRun struct {
 	meter    *monitor.Meter
 	detector *incidents
 	server   *serve.Server
+	page     *livePage
 	told     *telling // nil: nobody is told of incidents
 	cert     certificate
 	stall    time.Duration // stallAfter, but in tests
@@ -64,6 +65,7 @@ func runMonitor(ctx context.Context, opts *monitorOptions, source *monitorSource
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- m.server.Serve() }()
+	go m.page.live.Run(ctx)
 	go m.watch(ctx, hangup)
 	return m.run(ctx, failed)
 }
@@ -97,7 +99,11 @@ func openMonitor(ctx context.Context, opts *monitorOptions, args []string, io st
 		l.Close()
 		return nil, err
 	}
-	m.addStages()
+	if err := m.addStages(); err != nil {
+		m.in.close()
+		l.Close()
+		return nil, err
+	}
 	return m, nil
 }
 
@@ -131,7 +137,7 @@ func (m *monitorRun) addServer(l net.Listener) error {
 }
 
 // addStages adds to the run what counts and what finds floods.
-func (m *monitorRun) addStages() {
+func (m *monitorRun) addStages() error {
 	o, cfg := m.opts, &m.in.cfg
 	protos := cfg.Registry.Protos()
 	m.meter = monitor.New(protos, monitor.Options{Servers: o.ownServers.Ends(), MayList: o.mayList(), MaxServers: o.maxServers, Scale: o.scale(), Clock: monotonic})
@@ -143,8 +149,12 @@ func (m *monitorRun) addStages() {
 	cfg.Watchers = []track.Watcher{m.meter, m.detector.Detector}
 	m.addTelling(cfg)
 	cfg.Progress = m.progress
+	if err := m.addPage(); err != nil {
+		return err
+	}
 	m.server.Handle("/metrics", newMetricsHandler(m))
 	m.server.Handle("/servers.json", newServersHandler(m.meter))
+	return nil
 }
 
 // mayList returns which servers may have figures of their own without being named with a port: those
@@ -222,12 +232,13 @@ func (m *monitorRun) run(ctx context.Context, failed <-chan error) error {
 
 // progress is called after each batch: it does what was left for this goroutine, and makes a
 // snapshot if one is wanted.
-func (m *monitorRun) progress(_ capture.Stats, totals func() tally.Run) {
+func (m *monitorRun) progress(read capture.Stats, totals func() tally.Run) {
 	m.pulse.Store(monotonic())
 	m.begin.Do(func() {
 		m.server.SetReady(true)
 		m.manager.Notify("READY=1", "STATUS=reading "+m.in.what)
 	})
+	m.meter.Read(read.Received)
 	select {
 	case do := <-m.todo:
 		do()

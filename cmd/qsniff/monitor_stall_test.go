@@ -58,7 +58,9 @@ func TestMonitorStalled(t *testing.T) {
 	src := &stuckSource{make(chan chan struct{})}
 	m.in = &monitored{cfg: pipeline.Config{Source: src, Registry: reg, Jobs: 1, Clock: monotonic}, ctx: context.WithoutCancel(t.Context()),
 		stop: func() {}, close: func() error { return nil }}
-	m.addStages()
+	if err := m.addStages(); err != nil {
+		t.Fatal(err)
+	}
 	failed, ended := make(chan error, 1), make(chan error)
 	go func() { failed <- m.server.Serve() }()
 	go func() { ended <- m.run(t.Context(), failed) }()

@@ -19,7 +19,7 @@ import (
 func newMetricsHandler(m *monitorRun) http.Handler {
 	b := readBuild()
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(metrics.NewCollector(m.meter), metrics.NewServerCollector(m.server.Stats), metrics.NewBuildInfo(b.Version, b.Revision, b.Go),
+	reg.MustRegister(metrics.NewCollector(m.meter), metrics.NewServerCollector(m.server.Stats, m.page.live.Stats), metrics.NewBuildInfo(b.Version, b.Revision, b.Go),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if m.told != nil {
 		reg.MustRegister(metrics.NewToldCollector(m.told.messenger.Counts))

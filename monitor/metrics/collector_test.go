@@ -91,7 +91,8 @@ func newRegistry(t *testing.T, m *monitor.Meter) *prometheus.Registry {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
 	stats := func() serve.Stats { return serve.Stats{Open: 1, Requests: 2, BadHost: 3} }
-	for _, c := range []prometheus.Collector{NewCollector(m), NewServerCollector(stats), NewBuildInfo("v1", "abc", "go1")} {
+	live := func() serve.LiveStats { return serve.LiveStats{Viewers: 1, Refused: 4, Stalled: 5} }
+	for _, c := range []prometheus.Collector{NewCollector(m), NewServerCollector(stats, live), NewBuildInfo("v1", "abc", "go1")} {
 		if err := reg.Register(c); err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +165,7 @@ func TestLint(t *testing.T) {
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
-	if problems, err := testutil.CollectAndLint(NewServerCollector(func() serve.Stats { return serve.Stats{} })); err != nil || len(problems) > 0 {
+	if problems, err := testutil.CollectAndLint(NewServerCollector(func() serve.Stats { return serve.Stats{} }, func() serve.LiveStats { return serve.LiveStats{} })); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
 }

@@ -19,17 +19,25 @@ var (
 	descConns    = desc("web_connections", "Connections that are open.")
 	descRefused  = desc("web_connections_refused_total", "Connections that were closed at once, because too many were open.")
 	descRequests = desc("web_requests_total", "Requests over HTTP.")
+	descViewers  = desc("web_viewers", "Viewers of the live page.")
+	descTurned   = desc("web_viewers_refused_total", "Viewers of the live page that were refused, because there were too many.")
+	descStalled  = desc("web_viewers_stalled_total", "Viewers of the live page that stopped reading, and were dropped.")
 	descRejected = desc("web_requests_rejected_total", "Requests that were refused: their Host is no name of this server, they bring no token, or they are no reads.", "reason")
 )
 
-// serverCollector is a collector of the counters of a serve.Server.
-type serverCollector struct{ stats func() serve.Stats }
+// serverCollector is a collector of the counters of a serve.Server and its serve.Live.
+type serverCollector struct {
+	stats func() serve.Stats
+	live  func() serve.LiveStats
+}
 
-// NewServerCollector returns a collector of the counters of a serve.Server.
-func NewServerCollector(stats func() serve.Stats) prometheus.Collector { return serverCollector{stats} }
+// NewServerCollector returns a collector of the counters of a serve.Server and its serve.Live.
+func NewServerCollector(stats func() serve.Stats, live func() serve.LiveStats) prometheus.Collector {
+	return serverCollector{stats, live}
+}
 
 func (c serverCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descConns, descRefused, descRequests, descRejected} {
+	for _, d := range []*prometheus.Desc{descConns, descRefused, descRequests, descRejected, descViewers, descTurned, descStalled} {
 		to <- d
 	}
 }
@@ -42,4 +50,8 @@ func (c serverCollector) Collect(to chan<- prometheus.Metric) {
 	x.count(descRejected, s.BadHost, "host")
 	x.count(descRejected, s.BadToken, "token")
 	x.count(descRejected, s.BadMethod, "method")
+	l := c.live()
+	x.gauge(descViewers, float64(l.Viewers))
+	x.count(descTurned, l.Refused)
+	x.count(descStalled, l.Stalled)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/http"
@@ -73,6 +74,36 @@ type tokenSum struct {
 	sum atomic.Pointer[[sha256.Size]byte] // nil: no token is wanted
 }
 
+// cookieName is the name of the cookie that a browser brings in place of the token.
+const cookieName = "qsniff"
+
+// cookieOf returns the value of the cookie, by the hash of the token: other ports of the host get it,
+// too, and must not learn the token from it.
+func cookieOf(sum *[sha256.Size]byte) string {
+	twice := sha256.Sum256(sum[:])
+	return hex.EncodeToString(twice[:])
+}
+
+// enter answers a request for a page with ?token=TOKEN, and reports whether it was one: who brings the
+// token gets the cookie, and the address of the page without it. No page of another site can have
+// it sent (SameSite), no script reads it (HttpOnly).
+func (t *tokenSum) enter(w http.ResponseWriter, r *http.Request) bool {
+	want := t.sum.Load()
+	if want == nil || r.URL.Path != "/" || !isToken(r.URL.Query().Get("token"), want) {
+		return false
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: cookieOf(want), Path: "/", HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode})
+	w.Header().Set("Location", "/")
+	w.WriteHeader(http.StatusSeeOther)
+	return true
+}
+
+// isToken compares a token with the hash of the one that is wanted.
+func isToken(token string, want *[sha256.Size]byte) bool {
+	got := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
 // store replaces the token; an empty one lets everybody in.
 func (t *tokenSum) store(token []byte) {
 	if len(token) == 0 {
@@ -83,13 +114,16 @@ func (t *tokenSum) store(token []byte) {
 	t.sum.Store(&sum)
 }
 
-// allows reports whether a request brings the token, if one is wanted.
+// allows reports whether a request brings the token, or its cookie, if one is wanted.
 func (t *tokenSum) allows(r *http.Request) bool {
 	want := t.sum.Load()
 	if want == nil {
 		return true
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	got := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+	if isToken(strings.TrimSpace(token), want) && strings.EqualFold(scheme, "Bearer") {
+		return true
+	}
+	cookie, err := r.Cookie(cookieName)
+	return err == nil && subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(cookieOf(want))) == 1
 }

@@ -20,6 +20,22 @@ const (
 	// closeWait is how long the end waits for answers that are being written. Chosen: less than
 	// systemd and people wait.
 	closeWait = time.Second
+	// documentEvery is how often the document of a Live is made, whoever asks. Chosen: as new as a page
+	// that somebody reads has to be.
+	documentEvery = 2 * time.Second
+	// maxViewers is how many follow a Live at a time; more get 503. Chosen: those of a team, and a
+	// quarter of the connections, so that others are left for scrapers.
+	maxViewers = 32
+	// viewerLease is after how long a viewer has to ask anew, and viewerLeave how long it may take to leave
+	// then. Chosen: a viewer that does not read takes up a place for a minute; events
+	// are so short that the system takes them for it for days.
+	viewerLease = time.Minute
+	viewerLeave = 5 * time.Second
+	// heartbeat is how often a viewer is written to at least. Chosen: proxies close what is
+	// silent for half a minute.
+	heartbeat = 15 * time.Second
+	// eventWait is how long the system may take to accept an event. Chosen: a slow line, and no more.
+	eventWait = 5 * time.Second
 	// leastToken and mostToken are how long a token may be, in bytes. Chosen: 16 characters
 	// cannot be guessed over a network; a key of 4096 bits in hexadecimal fits.
 	leastToken = 16

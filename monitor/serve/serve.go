@@ -14,8 +14,8 @@ import (
 type Options struct {
 	// Hosts are names of the server besides its address and localhost, without a port.
 	Hosts []string
-	// Token, if not empty, is what requests must bring: Authorization: Bearer TOKEN. It is not
-	// logged.
+	// Token, if not empty, is what requests must bring: Authorization: Bearer TOKEN, or the
+	// cookie that GET /?token=TOKEN sets. It is not logged.
 	Token []byte
 	// TLS, if not nil, encrypts.
 	TLS *tls.Config
@@ -132,10 +132,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.stats.method.Add(1)
 		h.Set("Allow", "GET, HEAD")
 		http.Error(w, "nothing can be changed here", http.StatusMethodNotAllowed)
+	case s.token.enter(w, r):
 	case !s.token.allows(r):
 		s.stats.token.Add(1)
 		h.Set("WWW-Authenticate", `Bearer realm="qsniff"`)
-		http.Error(w, "a token is wanted: Authorization: Bearer TOKEN", http.StatusUnauthorized)
+		http.Error(w, "a token is wanted: Authorization: Bearer TOKEN; in a browser: /?token=TOKEN", http.StatusUnauthorized)
 	default:
 		s.mux.ServeHTTP(w, r)
 	}

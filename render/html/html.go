@@ -75,6 +75,22 @@ func WriteReport(out io.Writer, title string, writeJSON func(io.Writer) error) e
 	return err
 }
 
+// LivePolicy is the policy of the page of a program that watches: what it loads, and asks, comes from
+// that program. It is sent with the page.
+const LivePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// LivePage returns the page of a program that watches. Beside it the program has Style as app.css, Script as
+// app.js, and what web/README.md names.
+func LivePage(title string) []byte {
+	p := Page{
+		Title:  []byte(html.EscapeString(title)),
+		Style:  []byte(`<link rel="stylesheet" href="app.css">`),
+		Report: []byte(`<template id="live"></template>`),
+		Script: []byte(`<script src="app.js" defer></script>`),
+	}
+	return p.Append(nil)
+}
+
 // escaper writes JSON so that it can stand in an element.
 type escaper struct{ out io.Writer }
 

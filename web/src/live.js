@@ -8,6 +8,7 @@ const soon = 1000, late = 30000;
 /** liveSource returns the source of the program that served the page. */
 export function liveSource() {
   return {
+    counts: true,
     load: async () => (await fetchReport("")).doc,
     exchange: async () => { throw new Error("Exchanges that are not in the report are over, and the program keeps none."); },
     watch: (tell, say = () => {}) => follow(tell, say),
@@ -50,6 +51,7 @@ function follow(tell, say) {
   const connect = () => {
     events = new EventSource("events");
     events.onmessage = news;
+    events.addEventListener("again", () => { events.close(); connect(); });
     events.onerror = () => { fail(new Error("The connection was lost.")); reconnect(); };
   };
   const reconnect = () => {

@@ -3,6 +3,8 @@
 //   exchange(id)  one exchange with its layout, which the report may have left out
 //   watch(tell, say)  calls tell with each newer report, say with {fault, at} of the connection,
 //                     and returns what ends that
+//   counts        true of a program that counts and does not read messages: its reports have no
+//                 exchanges, findings and clients, because it keeps none
 
 /** embeddedSource reads the report that the page itself carries. */
 export function embeddedSource(text) {

@@ -7,7 +7,7 @@ import { formatCount, formatMillis, counted } from "../model/number.js";
 import { formatSpan, parseTime } from "../model/time.js";
 import { visibleLines } from "../model/text.js";
 import { Table } from "../ui/table.js";
-import { Facts, FindingLine, Lost, None, Wire } from "../ui/bits.js";
+import { Facts, FindingLine, Lost, None, NotKept, Wire } from "../ui/bits.js";
 import { Inspect } from "../ui/inspect.js";
 
 /** exchangeColumns are the columns of exchanges, wherever they are listed. */
@@ -26,7 +26,8 @@ const chip = (f) => html`<a key=${f.id} class="chip ${f.severity}" href=${linkTo
 
 /** NoExchanges says why no exchange is listed. */
 export function NoExchanges() {
-  const { report } = usePage();
+  const { report, source } = usePage();
+  if (source.counts) return html`<${NotKept} what="exchanges" command="follow" />`;
   const left = report.doc.left_out?.exchanges;
   const why = left
     ? html`${counted(left, "exchange")} of the capture did not fit. <code>qsniff follow FILE</code> prints all of them.`
@@ -35,12 +36,12 @@ export function NoExchanges() {
 }
 
 export function Exchanges() {
-  const { report, range } = usePage();
+  const { report, range, source } = usePage();
   const clock = useClock();
   const rows = useMemo(() => exchangeRows(report, range), [report, range]);
   const left = report.doc.left_out?.exchanges ?? 0;
   return html`<h1 tabindex="-1">Exchanges</h1>
-    ${left > 0 && html`<p class="caveat">
+    ${left > 0 && !source.counts && html`<p class="caveat">
       ${formatCount(report.exchanges.length)} of ${formatCount(report.exchanges.length + left)} exchanges are in this report:
       ${" "}first those with a finding or in an incident, then others evenly over time. ${report.doc.sampled_after
         && `Of those that begin after packet ${formatCount(report.doc.sampled_after)}, a part was considered. `}<code>qsniff follow FILE</code> prints all.</p>`}

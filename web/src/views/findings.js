@@ -7,7 +7,7 @@ import { explanationOf } from "../model/report.js";
 import { formatCount, counted } from "../model/number.js";
 import { visible } from "../model/text.js";
 import { Table } from "../ui/table.js";
-import { Card, Facts, Level, Lost, None, Section } from "../ui/bits.js";
+import { Card, Facts, Level, Lost, None, NotKept, Section } from "../ui/bits.js";
 
 /** findingColumns are the columns of single findings, wherever they are listed. */
 export const findingColumns = (clock) => [
@@ -27,11 +27,12 @@ const place = (f) => (f.exchange === undefined
   : html`<a href=${linkTo("exchange", f.exchange)}>frame ${f.frames[0]}</a>`);
 
 export function Findings() {
-  const { report, range } = usePage();
+  const { report, range, source } = usePage();
   const clock = useClock();
   const groups = useMemo(() => findingGroups(report, range), [report, range]);
   const rows = useMemo(() => findingRows(report, range), [report, range]);
   const left = report.doc.left_out?.findings ?? 0;
+  if (source.counts && report.findings.length === 0) return html`<h1 tabindex="-1">Findings</h1><${NotKept} what="findings" command="findings" />`;
   return html`<h1 tabindex="-1">Findings</h1>
     ${range && rows.some((f) => f.count > 1) && html`<p class="caveat">Findings that occur in the range are listed; how many times is counted over the whole capture.</p>`}
     ${left > 0 && html`<p class="caveat">${counted(left, "finding")} did not fit in this report. <code>qsniff findings FILE</code> prints all.</p>`}

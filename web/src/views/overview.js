@@ -61,7 +61,7 @@ function Fault({ g }) {
 }
 
 function Figures() {
-  const { report, range } = usePage();
+  const { report, range, source } = usePage();
   const row = totalRow(report, range);
   const { stats } = report;
   const clients = stats.distinct_clients;
@@ -72,7 +72,7 @@ function Figures() {
     ${figure("Response p50", formatMillis(row.p50), "network included")}
     ${figure("Response p95", formatMillis(row.p95))}
     ${figure("Gain", formatGain(row.gain), `${formatBytes(row.bytesIn)} in, ${formatBytes(row.bytesOut)} out`)}
-    ${!range && figure("Clients", formatCount(clients?.estimate), clients?.error ? `within ${formatShare(clients.error)}` : "addresses")}
+    ${!range && (clients?.estimate || !source.counts) && figure("Clients", formatCount(clients?.estimate), clients?.error ? `within ${formatShare(clients.error)}` : "addresses")}
   </dl>`;
 }
 

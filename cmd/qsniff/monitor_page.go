@@ -1,0 +1,133 @@
+//go:build !js
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"path/filepath"
+	"slices"
+
+	"qsniff/flood"
+	"qsniff/flood/advice"
+	"qsniff/monitor"
+	"qsniff/monitor/serve"
+	"qsniff/render"
+	"qsniff/render/html"
+	"qsniff/render/jsonl"
+)
+
+// livePage is the page of a monitor: the report of the last hour, made of what the monitor counts.
+type livePage struct {
+	m    *monitorRun
+	kept flood.Collector // for the goroutine of the pipeline
+	live *serve.Live
+}
+
+// addPage adds the page to the server.
+func (m *monitorRun) addPage() error {
+	m.page = &livePage{m: m, kept: flood.Collector{KeepsOpen: true}}
+	p := m.page
+	p.live = serve.NewLive(p.make)
+	m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) {
+		m.detector.filter(p.kept.Observe)(in, e)
+	})
+	for _, x := range []struct {
+		path, kind string
+		text       []byte
+	}{
+		{"/", "text/html; charset=utf-8", html.LivePage("qsniff monitor")},
+		{"/app.css", "text/css; charset=utf-8", html.Style()},
+		{"/app.js", "text/javascript; charset=utf-8", html.Script()},
+	} {
+		h, err := serve.Page(x.path, x.kind, html.LivePolicy, x.text)
+		if err != nil {
+			return err
+		}
+		m.server.Handle(x.path, h)
+	}
+	m.server.Handle("/report.json", http.HandlerFunc(p.live.ServeDocument))
+	m.server.Handle("/events", http.HandlerFunc(p.live.ServeEvents))
+	return nil
+}
+
+// hour is what the goroutine of the pipeline gives for a report: nobody changes it.
+type hour struct {
+	*monitor.Window
+	incidents  []flood.Incident
+	omitted    flood.Omitted
+	fullTables []string
+}
+
+// take returns the last hour. It is for the goroutine of the pipeline.
+func (p *livePage) take() *hour {
+	w := p.m.meter.Window(reportServers)
+	p.kept.Forget(w.First)
+	return &hour{w, slices.Clone(p.kept.Incidents()), p.kept.Omitted(p.m.detector.Detector), p.m.detector.FullTables()}
+}
+
+// ask has the goroutine of the pipeline take the last hour between two batches.
+func (p *livePage) ask(ctx context.Context) (*hour, error) {
+	ctx, cancel := context.WithTimeout(ctx, monitor.Patience)
+	defer cancel()
+	got := make(chan *hour, 1)
+	select {
+	case p.m.todo <- func() { got <- p.take() }:
+	case <-ctx.Done():
+		return nil, errStandsStill
+	}
+	select {
+	case h := <-got:
+		return h, nil
+	case <-ctx.Done():
+		return nil, errStandsStill
+	}
+}
+
+var errStandsStill = errors.New("the capture stands still")
+
+// make returns the report of the last hour as JSON.
+func (p *livePage) make(ctx context.Context) ([]byte, error) {
+	h, err := p.ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.report(h)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	err = jsonl.WriteReport(&text, r)
+	return text.Bytes(), err
+}
+
+// report returns the report of an hour: messages are not decoded, so there are no exchanges in it and
+// no findings, and no clients but those of incidents.
+func (p *livePage) report(h *hour) (*render.Report, error) {
+	build := readBuild()
+	r := &render.Report{Version: build.short(), Command: "qsniff monitor", Files: []render.ReportFile{{Name: p.m.in.what, Bytes: -1}}, Timeline: &h.Timeline}
+	if p.m.in.live == nil {
+		r.Files[0].Name = filepath.Base(p.m.in.what)
+	}
+	r.Stats = render.Stats{Summary: h.Stats}
+	run := &r.Stats.Run
+	run.Packets, run.First, run.Last = h.Packets, h.First, h.Last
+	r.Left.Servers = h.Stats.ServersUnlisted
+	r.Findings = &render.Findings{Run: *run}
+	r.Floods = &render.Floods{Run: *run, Seen: &flood.Seen{Queries: h.Stats.Requests, Replies: h.Stats.Replies}, Unnamed: h.omitted, FullTables: h.fullTables,
+		Limits: p.m.opts.limits, IsLimited: p.m.opts.ownServers != nil, Expiry: advice.DefaultExpiry, IsLive: p.m.in.live != nil}
+	for i := range h.incidents {
+		r.Floods.Counts[h.incidents[i].Level]++
+	}
+	r.Floods.Incidents = cutIncidents(slices.Clone(h.incidents))
+	r.Left.Incidents = uint64(len(h.incidents) - len(r.Floods.Incidents))
+	r.Exchanges = func(int) (iter.Seq[[]byte], uint64) {
+		return func(func([]byte) bool) {}, h.Stats.Answered + h.Stats.Unanswered
+	}
+	var err error
+	r.Explain, err = explainReport(r)
+	return r, err
+}
