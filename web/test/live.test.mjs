@@ -148,6 +148,19 @@ test("what is being read stays when newer reports no longer have it", async () =
   await page.close();
 });
 
+test("a page that is told to asks anew at once, and says nothing of it", async () => {
+  const page = await open("#/servers");
+  await page.evaluate(() => new MutationObserver(() => document.querySelector(".link.lost") && console.error("lost")).observe(document.body, { subtree: true, childList: true, attributes: true }));
+  const old = [...viewers].at(-1);
+  old.write("event: again\ndata:\n\n");
+  await new Promise((done) => setTimeout(done, 900));
+  assert.ok(!viewers.has(old) && viewers.size > 0, "another connection");
+  publish((doc) => { doc.files[0].name = "after it asked anew"; });
+  await shows(page, "after it asked anew");
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
 test("a program that ends, comes back or stumbles is said, and found again", async () => {
   const page = await open("#/servers");
   const before = unchanged;
