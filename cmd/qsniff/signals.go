@@ -17,12 +17,9 @@ func endingSignals() []os.Signal {
 	return signals
 }
 
-// hangups returns a channel that gets SIGHUP, which ends nothing from now on; nil where nohup
-// ignores it.
+// hangups returns a channel that gets SIGHUP, which ends nothing from now on: under nohup, too,
+// where who sends it wants what it is for here.
 func hangups() <-chan os.Signal {
-	if signal.Ignored(syscall.SIGHUP) {
-		return nil
-	}
 	signal.Reset(syscall.SIGHUP)
 	c := make(chan os.Signal, 1) // one reload does for several
 	signal.Notify(c, syscall.SIGHUP)
