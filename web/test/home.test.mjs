@@ -155,6 +155,7 @@ test("a capture of 100 MB is read in bounded memory, and stops when it is cancel
   await page.waitForSelector("progress");
   await page.waitForSelector(".verdict", { timeout: 180000 });
   const memory = await worker.evaluate(() => globalThis.last.exports.mem.buffer.byteLength);
+  await worker.client.send("HeapProfiler.collectGarbage"); // a busy machine is late with it: what is held counts
   const { usedSize, backingStorageSize = 0 } = await worker.client.send("Runtime.getHeapUsage");
   console.log(`# ${memory >> 20} MiB of the program; ${(usedSize + backingStorageSize) >> 20} MiB of the script`);
   assert.ok(memory > 2 ** 20 && memory < mostMemory, `${memory} bytes of the program`);
