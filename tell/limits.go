@@ -31,6 +31,10 @@ const (
 	// closing is how long an ended run waits until what it tells was delivered. Chosen: less than
 	// an interrupted run may take to end. The other process goes on.
 	closing = 500 * time.Millisecond
+
+	// reloading is how long a reload waits for the other process. Chosen: it reads a file, and orders
+	// before this one are in its queues at once.
+	reloading = 2 * time.Second
 )
 
 const (

@@ -119,6 +119,11 @@ func (o *monitorOptions) openListener(ctx context.Context) (net.Listener, error)
 	return l, nil
 }
 
+// noTokenError is about an address that others reach, and no token.
+func (o *monitorOptions) noTokenError() error {
+	return &usageError{fmt.Errorf("--listen %s: %w", o.listen, serve.ErrNoToken), "--web-token-file FILE names one; 127.0.0.1 needs none"}
+}
+
 // addServer makes the server on a listener.
 func (m *monitorRun) addServer(l net.Listener) error {
 	o := m.opts
@@ -128,7 +133,7 @@ func (m *monitorRun) addServer(l net.Listener) error {
 	}
 	m.server, err = serve.New(l, serve.Options{Hosts: o.hosts, Token: o.token, TLS: config, Health: m.health, Log: m.log})
 	if errors.Is(err, serve.ErrNoToken) {
-		return &usageError{fmt.Errorf("--listen %s: %w", o.listen, err), "--web-token-file FILE names one; 127.0.0.1 needs none"}
+		return o.noTokenError()
 	}
 	if err == nil && !serve.IsLoopback(l) {
 		m.log.Warn("others than this machine can reach the figures", "address", l.Addr().String(), "encrypted", config != nil)

@@ -135,6 +135,14 @@ func (t *telling) reopen() {
 	}
 }
 
+// reloadHooks has the file of services read again.
+func (t *telling) reloadHooks(name string) error {
+	if t == nil || name == "" {
+		return nil
+	}
+	return t.messenger.ReloadHooks(name)
+}
+
 // health returns an error if the process that tells has ended: it cannot be started again.
 func (t *telling) health() error {
 	if t != nil && t.messenger.Gone() {
