@@ -38,7 +38,7 @@ const views = {
 export function App({ doc, source, home }) {
   const route = useRoute();
   const prefs = usePrefs();
-  const report = useMemo(() => indexReport(doc), [doc]);
+  const report = useMemo(() => indexReport(doc, source.counts), [doc, source]);
   const range = useMemo(() => parseRange(route.params.t, report.timeline), [route.params.t, report]);
   const main = useRef(null);
   const [view = "", name = ""] = route.path;

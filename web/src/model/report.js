@@ -2,12 +2,13 @@
 // it; nothing is added to it but indexes.
 import { parseTime } from "./time.js";
 
-/** indexReport returns the document with its indexes. */
-export function indexReport(doc) {
+/** indexReport returns the document with its indexes. isLive: of a program that runs on. */
+export function indexReport(doc, isLive = false) {
   const timeline = indexTimeline(doc.timeline, doc.stats);
   const exchanges = doc.exchanges ?? [];
   const report = {
     doc,
+    isLive,
     stats: doc.stats ?? {},
     timeline,
     incidents: doc.incidents ?? [],
