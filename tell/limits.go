@@ -13,6 +13,10 @@ const (
 	// further servers are counted.
 	maxThreads = 256
 
+	// maxOver is how many findings that are over are remembered for those who ask what there was.
+	// Chosen: as many as may go on; the oldest are evicted.
+	maxOver = maxThreads
+
 	// quiet is for how long a finding must not repeat until it is over. Chosen: monitors ask once
 	// a minute, list sites every few minutes.
 	quiet = 10 * time.Minute

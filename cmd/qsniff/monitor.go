@@ -94,7 +94,7 @@ or reads a capture or a ring of files that another program writes. It never send
 A server has figures of its own if --servers names it with its port, or once it has
 answered somebody: on interfaces, at an address of this host, or one that --servers
 names. All others are "other". No address of a client is in any figure; the page has the sources of
-incidents. It has no exchanges and findings, as messages are not kept. While somebody looks,
+incidents. It has no exchanges, as messages are not kept. While somebody looks,
 it is made anew every 2 s, once for all; 32 can look at a time.
 
 It listens on 127.0.0.1:9477 only. Elsewhere it wants --web-token-file, a file with a token
@@ -114,7 +114,7 @@ count more:
 
 ` + tellHelp + `
 Findings are found in messages, which --tell-findings has decoded: that takes twice the
-time.
+time. The page has those of the last hour, then: at most 256 that go on and 256 that are over.
 
 SIGHUP reads that file again, with the files that it names: thresholds, servers, the token,
 the certificate and the services of --webhooks change without a restart; the log says what does

@@ -27,6 +27,7 @@ import (
 	"qsniff/pipeline"
 	"qsniff/render/counters"
 	"qsniff/render/tally"
+	"qsniff/tell"
 	"qsniff/track"
 )
 
@@ -42,7 +43,8 @@ type monitorRun struct {
 	detector *incidents
 	server   *serve.Server
 	page     *livePage
-	told     *telling // nil: nobody is told of incidents
+	told     *telling     // nil: nobody is told of incidents
+	teller   *tell.Teller // that of told, or one for the page's findings; nil: none are wanted
 	cert     certificate
 	stall    time.Duration // stallAfter, but in tests
 	pulse    atomic.Int64  // when a batch was last read, by monotonic
