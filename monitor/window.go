@@ -263,8 +263,8 @@ func timesOf(b *stats.Buckets, slowest uint32) (t stats.Times) {
 		rest := q * float64(t.Count)
 		for i, n := range counts {
 			if n > 0 && rest <= float64(n) {
-				from, to := stats.BucketFrom(i), stats.BucketFrom(i+1)
-				return min(time.Duration(float64(from)+float64(to-from)*rest/float64(n)), t.Max)
+				from, to := stats.BucketFrom(i), min(stats.BucketFrom(i+1), int64(t.Max))
+				return time.Duration(float64(from) + float64(to-from)*rest/float64(n))
 			}
 			rest -= float64(n)
 		}

@@ -42,7 +42,7 @@ export function indexTimeline(timeline, stats) {
     clients: (timeline?.clients ?? []).filter((c) => !c.rest),
     otherServers: (timeline?.servers ?? []).find((s) => s.rest),
     otherClients: (timeline?.clients ?? []).find((c) => c.rest),
-    bounds: timeline?.bucket_ms ?? [],
+    bounds: (timeline?.bucket_ms ?? []).map((ms) => Math.min(ms, stats?.rtt_ms?.max ?? Infinity)), // no time is above the longest
   };
 }
 
