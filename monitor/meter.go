@@ -194,7 +194,7 @@ func (m *Meter) answer(r *request, s *track.Sighting, at uint16) {
 	}
 	if isKnown {
 		x := m.slots.list[r.slot]
-		x.Times.add(took)
+		x.Times.add(Example{s.Frame, s.Nanos, took})
 		bucket := stats.BucketOf(took)
 		asked := m.window.pointOf(r.since)
 		for _, r := range [...]*row{&x.row, &m.window.kinds[r.kind]} {
