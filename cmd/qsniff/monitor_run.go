@@ -255,7 +255,7 @@ func (m *monitorRun) progress(read capture.Stats, totals func() tally.Run) {
 		r.Run = totals()
 		r.Floods = new(flood.Collector).Omitted(m.detector.Detector)
 		if m.in.count != nil {
-			m.in.count(&r.Live)
+			m.in.count(r)
 		}
 	})
 }

@@ -186,7 +186,8 @@ func TestNoClients(t *testing.T) {
 	}
 }
 
-// TestOpenMetrics: the other format has the same metrics, and ends as it should.
+// TestOpenMetrics: the other format has the same metrics, with packets that stand for response times,
+// and ends as it should.
 func TestOpenMetrics(t *testing.T) {
 	m, _ := newMeter(t)
 	var b bytes.Buffer
