@@ -107,7 +107,13 @@ var allowed = map[string][]string{
 var gopacket = []string{"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay", "monitor"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay", "monitor", "tell"}
+
+// concurrent are the packages and files in these that have goroutines and clocks all the same, with
+// what it is that stalls by the wall clock: the reader of the output; readers over HTTP; the process
+// that tells of incidents, and there services, programs and disks. The table of goroutines in
+// ARCHITECTURE.md has each.
+var concurrent = []string{"capture/keep", "monitor/serve", "tell/process.go", "tell/messenger"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the
 // table. Tests may import what they like.
@@ -201,20 +207,29 @@ func mayInternal(dir, target string) bool {
 	return !slices.ContainsFunc(allowed[ruleFor(target)], func(p string) bool { return dir != p && !mayImport(dir, p) })
 }
 
-// TestClock: below cmd, time is packet time, and only pipeline has goroutines.
-// A reader of the output that stalls, stalls by the wall clock, and what keeps packets
-// then has a goroutine for it. Who captures waits for packets. Readers over HTTP stall by the wall
-// clock, too.
+// TestClock: below cmd, time is packet time, and only pipeline and what is in concurrent have
+// goroutines. Who captures waits for packets.
 func TestClock(t *testing.T) {
+	page, err := os.ReadFile(root + "/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n## Goroutines\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, name := range concurrent {
+		if !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("ARCHITECTURE.md: %s is not in the table of goroutines", name)
+		}
+	}
 	eachGoFile(t, func(dir, file string, test bool) {
-		if test || dir == "capture/keep" || dir == "monitor/serve" || !slices.Contains(clockless, strings.Split(dir, "/")[0]) {
+		if test || slices.Contains(concurrent, dir) || slices.Contains(concurrent, dir+"/"+filepath.Base(file)) || !slices.Contains(clockless, strings.Split(dir, "/")[0]) {
 			return
 		}
 		src, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, word := range []string{"time.Now(", "time.Since(", "time.Sleep(", "\tgo func", "\tgo "} {
+		for _, word := range []string{"time.Now(", "time.Since(", "time.Sleep(", "\tgo func", "\tgo ", ".Go(func"} {
 			if dir == "capture/live" && word == "time.Sleep(" {
 				continue
 			}
