@@ -90,11 +90,10 @@ func (c *Config) wantsAll() bool {
 // passwords.
 func (c *Config) skipsTexts() (ofDatagrams bool, ofStreams map[*dissect.Proto]bool) {
 	ofDatagrams, ofStreams = true, map[*dissect.Proto]bool{}
+	showsChosen := c.Renderer != nil
+	showsAll := c.Dialogues != nil || c.Packets != nil || showsChosen && c.Filter == nil
 	for _, p := range c.Registry.Protos() {
-		skips := c.Renderer == nil && c.Dialogues == nil && c.Packets == nil
-		if c.Filter != nil && c.Dialogues == nil && c.Packets == nil {
-			skips = !c.Filter.Program.CanMatchProto(p)
-		}
+		skips := !showsAll && (c.Filter == nil || !showsChosen && !c.Filter.Program.ReadsTexts() || !c.Filter.Program.CanMatchProto(p))
 		if c.Registry.IsStream(p) {
 			ofStreams[p] = skips
 		} else {
