@@ -87,6 +87,7 @@ var allowed = map[string][]string{
 	"anonymize":            {"netlayer", "netlayer/rewrite", "dissect", "render", "pipeline/subset"},
 	"tell":                 {"dissect", "track", "stats", "flood", "flood/...", "render", "render/text", "render/jsonl"},
 	"tell/messenger":       {"capture", "capture/file", "tell"},
+	"terminal":             {},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},
