@@ -88,6 +88,7 @@ var allowed = map[string][]string{
 	"tell":                 {"dissect", "track", "stats", "flood", "flood/...", "render", "render/text", "render/jsonl"},
 	"tell/messenger":       {"capture", "capture/file", "tell"},
 	"terminal":             {},
+	"terminal/message":     {"dissect", "render", "render/text", "terminal"},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},
