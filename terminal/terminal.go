@@ -18,23 +18,23 @@ import (
 	"golang.org/x/term"
 )
 
-// Check reports whether standard input and output are a terminal that can show a screen.
-func Check() bool {
-	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
+// Check reports whether keys and screen are a terminal that can show one.
+func Check(keys, screen *os.File) bool {
+	return term.IsTerminal(int(keys.Fd())) && term.IsTerminal(int(screen.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// Run shows m on the terminal until it quits or ctx ends, and returns it as it was then. The
-// terminal is given back in any case but a crash of a goroutine that is not bubbletea's, for
-// which Guard is. The error is that of ctx if that ended.
-func Run(ctx context.Context, m tea.Model) (tea.Model, error) {
-	last, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithoutSignalHandler()).Run()
-	if ctx.Err() != nil {
-		return last, context.Canceled
+// Run shows m on the terminal, with keys from there, until it quits or ctx ends. The terminal
+// is given back then, and after a crash of m; for crashes of other goroutines there is Guard.
+// The error is context.Canceled if ctx ended.
+func Run(ctx context.Context, m tea.Model, keys *os.File) error {
+	_, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(keys)).Run()
+	switch {
+	case ctx.Err() != nil:
+		return context.Canceled
+	case errors.Is(err, tea.ErrProgramPanic):
+		return errors.New("the program has an error: what it was doing is above")
 	}
-	if errors.Is(err, tea.ErrProgramPanic) {
-		return last, errors.New("the program has an error: what it was doing is above")
-	}
-	return last, err
+	return err
 }
 
 // Look is what a terminal can show. The zero value can show all of Unicode.

@@ -1,0 +1,158 @@
+package browse
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"qsniff/capture/file"
+	"qsniff/dissect"
+	"qsniff/dissect/protocols"
+	"qsniff/filter"
+	"qsniff/pipeline"
+	"qsniff/render/text"
+)
+
+func options(t testing.TB, name string) Options {
+	t.Helper()
+	reg, err := dissect.NewRegistry(protocols.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg.KnowForeign(protocols.Foreign())
+	return Options{Name: name, Text: text.Options{UTC: true}, Config: pipeline.Config{Registry: reg, Jobs: 1, Memory: 16 << 20, Seed: 1},
+		Compile: func(s string) (*filter.Program, error) {
+			return filter.Compile(s, reg, filter.Options{UTC: true})
+		},
+		Complete: func(s string) []string { return filter.Complete(s, reg, filter.Options{}) }}
+}
+
+// whole waits until an index is whole.
+func whole(t testing.TB, x *index) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		x.mu.RLock()
+		done := x.isDone
+		x.mu.RUnlock()
+		if done {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the capture is not read after 30 s")
+		}
+	}
+}
+
+// readLines returns the lines of qsniff read.
+func readLines(t testing.TB, o Options, name string) []string {
+	t.Helper()
+	src, err := file.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	var out bytes.Buffer
+	cfg := o.Config
+	cfg.Source, cfg.Out, cfg.Renderer = src, &out, text.NewLine(o.Text)
+	_, _ = pipeline.Run(t.Context(), cfg) // damage of captures is for other tests
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+}
+
+// TestRows: the rows of a capture are the lines of qsniff read, also where they are fetched
+// alone.
+func TestRows(t *testing.T) {
+	names, err := filepath.Glob("../../pcapfiles/*/*.pcap*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if ext := filepath.Ext(name); !strings.HasPrefix(ext, ".pcap") || testing.Short() && i%8 != 0 || strings.Contains(name, "floods") {
+			continue
+		}
+		o := options(t, name)
+		lines := readLines(t, o, name)
+		s, err := open(t.Context(), o)
+		if err != nil {
+			continue
+		}
+		x := s.list(t.Context(), nil)
+		whole(t, x)
+		n := x.len()
+		if n != len(lines) && lines[0] != "" {
+			t.Errorf("%s: %d entries, want %d", name, n, len(lines))
+			continue
+		}
+		for i := range n {
+			if i%7 == 0 {
+				s.fetch(t.Context(), x, s.missing(i, i+3, -1))
+			} else if i%3 == 0 {
+				s.prune(i, i)
+				s.fetch(t.Context(), x, s.missing(i, i+1, -1))
+			} else if s.row(i) == nil {
+				s.fetch(t.Context(), x, s.missing(i, i+1, -1))
+			}
+			row := s.row(i)
+			if row == nil {
+				t.Fatalf("%s: row %d is not there", name, i)
+			}
+			got := row.Reading
+			if row.Event != nil {
+				got = row.Src + " > " + row.Dst + " " + row.Proto + " " + row.Reading
+			}
+			if want := strings.Join(strings.Fields(lines[i]), " "); !strings.HasSuffix(want, strings.Join(strings.Fields(got), " ")) {
+				t.Fatalf("%s: row %d (-want +got):\n%s", name, i, cmp.Diff(want, got))
+			}
+		}
+	}
+}
+
+// TestBig measures, with a capture in QSNIFF_BROWSE.
+func TestBig(t *testing.T) {
+	name := os.Getenv("QSNIFF_BROWSE")
+	if name == "" {
+		t.Skip("QSNIFF_BROWSE names no capture")
+	}
+	o := options(t, name)
+	o.Config.Memory = 64 << 20
+	s, err := open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	x := s.list(t.Context(), nil)
+	for x.len() < 100 {
+		time.Sleep(time.Millisecond)
+	}
+	t.Log("first entries after", time.Since(begin))
+	whole(t, x)
+	t.Log(x.len(), "entries after", time.Since(begin), "marks", len(x.marks), "findings", len(x.findings))
+	var tried, missed [4]int
+	for i := 0; i < x.len()-50; i += x.len() / 40 {
+		left := map[int]entry{}
+		for j := i; j < i+50; j++ {
+			if e := x.entries(j, j+1)[0]; e.severity() != isFinding {
+				left[j] = e
+			}
+		}
+		for level := range lookbacks {
+			begin := time.Now()
+			tried[level] += len(left)
+			for j := range s.readRows(t.Context(), x, left, level) {
+				delete(left, j)
+			}
+			missed[level] += len(left)
+			if level == 0 || len(left) > 0 {
+				t.Log("at", i, "level", level, "took", time.Since(begin), "left", len(left))
+			}
+			if len(left) == 0 {
+				break
+			}
+		}
+	}
+	t.Log("tried", tried, "missed", missed)
+}
