@@ -23,6 +23,7 @@ type Input struct {
 
 	field   textinput.Model
 	mistake *Mistake
+	choices []string // how the text may go on, after Tab
 	isOpen  bool
 }
 
@@ -31,16 +32,14 @@ func (in *Input) Open(prompt, text string) tea.Cmd {
 	in.field = textinput.New()
 	in.field.Prompt = prompt
 	in.field.CharLimit = longestInput
-	in.field.ShowSuggestions = in.Complete != nil
 	in.field.KeyMap.Paste.SetEnabled(false) // it would start programs; terminals paste themselves
 	styles := in.field.Styles()
 	styles.Cursor.Blink = false
-	styles.Focused.Prompt, styles.Focused.Suggestion = Head, Dim
+	styles.Focused.Prompt = Head
 	in.field.SetStyles(styles)
 	in.field.SetValue(text)
 	in.field.CursorEnd()
-	in.mistake, in.isOpen = nil, true
-	in.suggest()
+	in.mistake, in.choices, in.isOpen = nil, nil, true
 	return in.field.Focus()
 }
 
@@ -66,29 +65,73 @@ func (in *Input) Update(msg tea.Msg) (text string, accepted bool, cmd tea.Cmd) {
 			}
 			in.isOpen = in.mistake != nil
 			return text, !in.isOpen, nil
+		case "tab":
+			in.complete()
+			return "", false, nil
 		}
 	}
 	in.field, cmd = in.field.Update(msg)
-	in.mistake = nil
-	in.suggest()
+	in.mistake, in.choices = nil, nil
 	return "", false, cmd
 }
 
-func (in *Input) suggest() {
-	if in.Complete != nil && in.field.Position() == len([]rune(in.field.Value())) {
-		in.field.SetSuggestions(in.Complete(in.field.Value()))
+// complete adds to the text what all ways to go on begin with, and shows these if that is
+// nothing.
+func (in *Input) complete() {
+	if in.Complete == nil {
+		return
 	}
+	text := in.field.Value()
+	all := in.Complete(text)
+	if len(all) == 0 {
+		return
+	}
+	more := all[0]
+	for _, s := range all[1:] {
+		for !strings.HasPrefix(s, more) {
+			more = more[:len(more)-1]
+		}
+	}
+	if len(more) > len(text) {
+		in.field.SetValue(strings.ToValidUTF8(more, ""))
+		in.field.CursorEnd()
+		in.choices = nil
+		return
+	}
+	in.choices = all
+}
+
+// shownChoices returns ways to go on, without what they have in common, as a line.
+func (in *Input) shownChoices() string {
+	text := in.field.Value()
+	from := strings.LastIndexAny(text, " (") + 1
+	var words []string
+	for _, s := range in.choices {
+		words = append(words, s[min(from, len(s)):])
+	}
+	return Clean(strings.Join(words, "  "))
 }
 
 // Height returns how many lines View has.
-func (in *Input) Height() int { return strings.Count(in.View(1<<16), "\n") + 1 }
+func (in *Input) Height() int {
+	switch {
+	case in.mistake != nil:
+		return 3
+	case len(in.choices) > 0:
+		return 2
+	}
+	return 1
+}
 
 // View returns the line, and below it what is wrong, with the place marked.
 func (in *Input) View(width int) string {
-	in.field.SetWidth(max(width-ansi.StringWidth(in.field.Prompt)-1, 1))
+	in.field.SetWidth(max(width-ansi.StringWidth(in.field.Prompt)-2, 1))
 	s := Fit(in.field.View(), width)
 	m := in.mistake
-	if m == nil {
+	switch {
+	case m == nil && len(in.choices) > 0:
+		return s + "\n" + Dim.Render(Fit(in.shownChoices(), width))
+	case m == nil:
 		return s
 	}
 	text := in.field.Value()

@@ -85,7 +85,13 @@ func TestInput(t *testing.T) {
 	}
 	in.Open("/ ", "pl")
 	in.Update(screentest.Key("tab"))
-	in.Update(screentest.Key("!"))
+	in.Update(screentest.Key("tab"))
+	if got := ansi.Strip(in.View(30)); !strings.Contains(got, "/ play") || !strings.Contains(got, "players  playing") {
+		t.Errorf("completed twice it is\n%s", got)
+	}
+	for _, k := range []string{"e", "r", "s", "!"} {
+		in.Update(screentest.Key(k))
+	}
 	if _, accepted, _ := in.Update(screentest.Key("enter")); accepted || !in.IsOpen() {
 		t.Fatal("a mistake was accepted")
 	}

@@ -52,7 +52,9 @@ damage is shown), 2 wrong usage, such as no terminal.`,
 			}
 			return requireCapture(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return opts.browse(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return onScreen(cmd.Context(), func() error { return opts.browse(cmd.Context(), args[0]) })
+		},
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	f := cmd.Flags()

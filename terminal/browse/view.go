@@ -9,6 +9,7 @@ import (
 
 	"qsniff/finding"
 	"qsniff/internal/digits"
+	"qsniff/render"
 	"qsniff/terminal"
 )
 
@@ -16,7 +17,9 @@ import (
 // IPv4, or of IPv6 on a wide screen.
 const (
 	frameWidth  = 7
-	timeWidth   = 15
+	timeWidth   = len("22:13:20.000000")
+	shortTime   = len("22:13:20.000") // on a narrow screen
+	clockWidth  = 11                  // of a time in seconds
 	protoWidth  = 10
 	addrWidth   = len("255.255.255.255:65535")
 	addr6Width  = len("[2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff]:65535")
@@ -28,7 +31,10 @@ const (
 // columns returns the columns of the list.
 func (m *Model) columns() []terminal.Column {
 	timeW := timeWidth
-	if m.s.o.Text.UTC {
+	switch {
+	case m.width < narrow && m.s.o.Text.Clock == render.Absolute:
+		timeW = shortTime
+	case m.s.o.Text.UTC:
 		timeW++
 	}
 	all := []terminal.Column{
@@ -65,8 +71,9 @@ func (m *Model) cells(i int) []terminal.Cell {
 		before = p.Nanos
 	}
 	reading := r.Reading
+	at := string(m.s.line.AppendTime(nil, r.Nanos, m.index.first(), before))
 	cells = append(cells, terminal.Cell{Text: fmt.Sprint(r.Frame), Style: terminal.Dim},
-		terminal.Cell{Text: string(m.s.line.AppendTime(nil, r.Nanos, m.index.first(), before))},
+		terminal.Cell{Text: at[:min(len(at), max(m.table.Columns[1].Width, clockWidth))]},
 		terminal.Cell{Text: r.Src}, terminal.Cell{Text: r.Dst})
 	if m.width >= narrow {
 		cells = append(cells, terminal.Cell{Text: r.Proto, Style: terminal.Name})
@@ -129,12 +136,20 @@ func (m *Model) heights(left int) (list, tree, rows int) {
 	case m.zoomed:
 		return 0, 0, left
 	case m.isBeside():
-		list = max(left/2, 2)
+		list = m.listHeight(left / 2)
 		return list, max(left-list-1, 0), max(left-list-1, 0)
 	}
-	list = max(left*9/20, 2)
+	list = m.listHeight(left * 9 / 20)
 	rows = max(left/5, 3)
 	return list, max(left-list-rows-2, 0), rows
+}
+
+// listHeight returns at most room lines for the list, and less for a few messages.
+func (m *Model) listHeight(room int) int {
+	if n := m.index.len() + 1; n < room && m.index.done() {
+		room = n
+	}
+	return max(room, 2)
 }
 
 // fitAddresses widens the columns of addresses to those on the screen.

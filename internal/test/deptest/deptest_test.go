@@ -89,6 +89,7 @@ var allowed = map[string][]string{
 	"tell/messenger":       {"capture", "capture/file", "tell"},
 	"terminal":             {},
 	"terminal/message":     {"dissect", "render", "render/text", "terminal"},
+	"terminal/browse":      {"capture", "capture/file", "dissect", "filter", "render", "render/tally", "render/text", "pipeline", "terminal", "terminal/message"},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},

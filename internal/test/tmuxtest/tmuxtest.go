@@ -1,20 +1,24 @@
+//go:build unix
+
 // Package tmuxtest drives programs in a terminal of tmux. Tests are skipped where there is
 // no tmux.
 package tmuxtest
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
 
 // patience is how long a screen may take to show what is waited for. Chosen: far more than it
 // takes on a busy machine.
-const patience = 20 * time.Second
+const patience = 10 * time.Second
 
 // Terminal is a terminal in which a shell runs, which started a program.
 type Terminal struct {
@@ -33,7 +37,7 @@ func Start(t testing.TB, width, height int, env []string, command string) *Termi
 	shell := "env " + strings.Join(env, " ") + " PS1='$ ' ENV= sh"
 	x.run("-f", "/dev/null", "new-session", "-d", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height), shell)
 	t.Cleanup(func() { exec.Command("tmux", "-S", x.socket, "kill-server").Run() })
-	x.WaitFor("$ ")
+	x.WaitFor("$")
 	x.Type(command)
 	x.Keys("Enter")
 	return x
@@ -55,6 +59,35 @@ func (x *Terminal) Type(text string) { x.t.Helper(); x.run("send-keys", "-l", "-
 func (x *Terminal) Keys(keys ...string) {
 	x.t.Helper()
 	x.run(append([]string{"send-keys"}, keys...)...)
+}
+
+// Signal sends a signal to the process that has the terminal: the last of those that started
+// each other.
+func (x *Terminal) Signal(s syscall.Signal) {
+	x.t.Helper()
+	pid := strings.TrimSpace(x.run("display-message", "-p", "#{pane_pid}"))
+	for {
+		threads, _ := filepath.Glob("/proc/" + pid + "/task/*/children") // the pattern is right
+		if len(threads) == 0 {
+			x.t.Skip("the system does not list processes in /proc")
+		}
+		var all []string
+		for _, name := range threads {
+			out, _ := os.ReadFile(name) // a thread may have ended
+			all = append(all, strings.Fields(string(out))...)
+		}
+		if len(all) == 0 {
+			break
+		}
+		pid = all[len(all)-1]
+	}
+	n, err := strconv.Atoi(pid)
+	if err == nil {
+		err = syscall.Kill(n, s)
+	}
+	if err != nil {
+		x.t.Fatal(err)
+	}
 }
 
 // Screen returns what is on the screen.
