@@ -45,7 +45,7 @@ Floods and incidents are not listed: qsniff floods has them.
 damage is shown), 2 wrong usage, such as no terminal.`,
 		Example: `  qsniff browse evening.pcap
   qsniff browse -Y 'finding.severity >= warn' evening.pcap.zst
-  qsniff browse --follow /var/log/now.pcap        a capture that grows`,
+  qsniff browse --follow /var/log/now.pcap   a capture that grows`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return &usageError{errors.New("browse takes one capture"), "qsniff read -w all.pcapng FILE... makes one of several"}

@@ -34,6 +34,11 @@ func (s *session) fetch(ctx context.Context, x *index, want []int) {
 			}
 		}
 	}
+	for i, e := range left {
+		if ctx.Err() == nil {
+			s.keep(x, i, &Row{Frame: e.frame, Reading: "cannot be read again: the file has changed"})
+		}
+	}
 }
 
 // keep keeps the row of an entry, if x is shown.
@@ -77,6 +82,7 @@ type rowWriter struct {
 	left  map[ident][]int // entries without row, in their order
 	n     int             // how many these are
 	found map[int]*Row
+	other map[uint64][]*Row // with another print, by frame
 }
 
 // Write implements io.Writer: b has whole heads. It returns errEnd once all is found.
@@ -85,10 +91,14 @@ func (w *rowWriter) Write(b []byte) (int, error) {
 	defer w.r.mu.Unlock()
 	for h := b; len(h) >= headLen; h = h[headLen:] {
 		k, row := parseHead(h)
-		if all := w.left[k]; row > 0 && int(row) <= len(w.r.rows) && len(all) > 0 {
+		switch all := w.left[k]; {
+		case row == 0:
+		case len(all) > 0:
 			w.found[all[0]] = w.r.rows[row-1]
 			w.left[k] = all[1:]
 			w.n--
+		default:
+			w.other[k.frame] = append(w.other[k.frame], w.r.rows[row-1])
 		}
 	}
 	if w.n == 0 {
@@ -97,23 +107,39 @@ func (w *rowWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// takeOther gives entries that are left the rows of their frames: tables that are full do not
+// evict the same entries in each run, so that not even a run over all must give the same.
+func (w *rowWriter) takeOther() {
+	for k, all := range w.left {
+		for n, i := range all {
+			if rows := w.other[k.frame]; n < len(rows) {
+				w.found[i] = rows[n]
+			}
+		}
+	}
+}
+
 // readRows reads the capture again for some entries, and returns the rows that have the same
 // reading as the first time.
 func (s *session) readRows(ctx context.Context, x *index, group map[int]entry, level int) map[int]*Row {
 	r := &reading{line: s.line, seed: s.seed, wanted: map[ident]bool{}, start: x.first()}
-	out := &rowWriter{r: r, left: map[ident][]int{}, n: len(group), found: map[int]*Row{}}
+	out := &rowWriter{r: r, left: map[ident][]int{}, n: len(group), found: map[int]*Row{}, other: map[uint64][]*Row{}}
+	isLast := level == len(lookbacks)-1
 	var end uint64
 	from := int(^uint(0) >> 1)
 	for _, i := range slices.Sorted(maps.Keys(group)) {
 		e := group[i]
 		k := ident{e.frame, e.print}
 		r.wanted[k] = true
+		if isLast {
+			r.wanted[ident{frame: e.frame}] = true
+		}
 		out.left[k] = append(out.left[k], i)
 		first, last := x.span(e, lookbacks[level])
 		from, end = min(from, first), max(end, last)
 	}
 	cfg := s.o.Config
-	if level < len(lookbacks)-1 {
+	if !isLast {
 		cfg.Memory, cfg.Jobs = smallMemory, 1
 	}
 	m, ok := x.mark(from)
@@ -123,6 +149,9 @@ func (s *session) readRows(ctx context.Context, x *index, group map[int]entry, l
 	cfg.Source = &source{Reader: s.in.first.Resume(m, s.in.from(ctx, m.Offset, false)), end: end}
 	cfg.Renderer, cfg.Out = r, out
 	_, _ = pipeline.Run(ctx, cfg) // what is wrong with the capture was said the first time
+	if isLast {
+		out.takeOther()
+	}
 	return out.found
 }
 

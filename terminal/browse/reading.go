@@ -36,7 +36,7 @@ const headLen = 8 + 4 + 8
 type reading struct {
 	line   *text.Line
 	seed   maphash.Seed
-	wanted map[ident]bool // nil: findings
+	wanted map[ident]bool // without a print: all of the frame; nil: findings
 
 	begin  sync.Once
 	mu     sync.Mutex
@@ -68,7 +68,7 @@ func (r *reading) Append(dst []byte, e *render.Event) []byte {
 		})
 		return appendHead(dst, k, e.Exchange.ID)
 	}
-	if !r.wanted[k] {
+	if !r.wanted[k] && !r.wanted[ident{frame: e.Frame}] {
 		return appendHead(dst, k, 0)
 	}
 	row := &Row{Frame: e.Frame, Nanos: e.Nanos, Src: e.Src.String(), Dst: e.Dst.String(), Severity: worst(e.Msg.Expert)}

@@ -111,48 +111,51 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestBig measures, with a capture in QSNIFF_BROWSE.
-func TestBig(t *testing.T) {
-	name := os.Getenv("QSNIFF_BROWSE")
-	if name == "" {
-		t.Skip("QSNIFF_BROWSE names no capture")
-	}
-	o := options(t, name)
-	o.Config.Memory = 64 << 20
+// TestFilters: what a filter lists, also where it depends on what comes later.
+func TestFilters(t *testing.T) {
+	o := options(t, "../../pcapfiles/a2s/unanswered.pcap")
 	s, err := open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
+	for text, want := range map[string]int{"a2s": 3, "exchange && !exchange.answered": 3, "exchange.answered": 0, "frame.number == 1": 1} {
+		p, err := o.Compile(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := s.list(t.Context(), p)
+		whole(t, x)
+		if x.len() != want || x.err != nil {
+			t.Errorf("%s lists %d messages, want %d; error %v", text, x.len(), want, x.err)
+		}
+		s.fetch(t.Context(), x, s.missing(0, want, -1))
+		if left := s.missing(0, want, -1); len(left) > 0 {
+			t.Errorf("%s: rows %v are missing", text, left)
+		}
+	}
+}
+
+// TestChanged: rows of a file that was cut meanwhile say so, and are not read again and again.
+func TestChanged(t *testing.T) {
+	data, err := os.ReadFile("../../pcapfiles/a2s/full-poll.pcap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "a.pcap")
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(t.Context(), options(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
 	x := s.list(t.Context(), nil)
-	for x.len() < 100 {
-		time.Sleep(time.Millisecond)
-	}
-	t.Log("first entries after", time.Since(begin))
 	whole(t, x)
-	t.Log(x.len(), "entries after", time.Since(begin), "marks", len(x.marks), "findings", len(x.findings))
-	var tried, missed [4]int
-	for i := 0; i < x.len()-50; i += x.len() / 40 {
-		left := map[int]entry{}
-		for j := i; j < i+50; j++ {
-			if e := x.entries(j, j+1)[0]; e.severity() != isFinding {
-				left[j] = e
-			}
-		}
-		for level := range lookbacks {
-			begin := time.Now()
-			tried[level] += len(left)
-			for j := range s.readRows(t.Context(), x, left, level) {
-				delete(left, j)
-			}
-			missed[level] += len(left)
-			if level == 0 || len(left) > 0 {
-				t.Log("at", i, "level", level, "took", time.Since(begin), "left", len(left))
-			}
-			if len(left) == 0 {
-				break
-			}
-		}
+	if err := os.Truncate(name, 100); err != nil {
+		t.Fatal(err)
 	}
-	t.Log("tried", tried, "missed", missed)
+	s.fetch(t.Context(), x, []int{0, 7})
+	if r := s.row(7); r == nil || r.Frame != 8 || !strings.Contains(r.Reading, "changed") {
+		t.Errorf("row 7 is %+v", r)
+	}
 }

@@ -65,6 +65,9 @@ func New(opt text.Options) *Panes {
 
 // SetSize sets the sizes of the tree and of the bytes; 0 leaves one out.
 func (v *Panes) SetSize(width, height, bytesWidth, bytesHeight int) {
+	if v.width == width && v.height == height && v.bytesWidth == bytesWidth && v.bytesHeight == bytesHeight {
+		return
+	}
 	field := v.field()
 	v.width, v.height, v.bytesWidth, v.bytesHeight = width, height, bytesWidth, bytesHeight
 	v.layOut()

@@ -1,5 +1,3 @@
-//go:build unix
-
 // Package tmuxtest drives programs in a terminal of tmux. Tests are skipped where there is
 // no tmux.
 package tmuxtest
@@ -11,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -63,7 +60,7 @@ func (x *Terminal) Keys(keys ...string) {
 
 // Signal sends a signal to the process that has the terminal: the last of those that started
 // each other.
-func (x *Terminal) Signal(s syscall.Signal) {
+func (x *Terminal) Signal(s os.Signal) {
 	x.t.Helper()
 	pid := strings.TrimSpace(x.run("display-message", "-p", "#{pane_pid}"))
 	for {
@@ -82,8 +79,12 @@ func (x *Terminal) Signal(s syscall.Signal) {
 		pid = all[len(all)-1]
 	}
 	n, err := strconv.Atoi(pid)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	p, err := os.FindProcess(n)
 	if err == nil {
-		err = syscall.Kill(n, s)
+		err = p.Signal(s)
 	}
 	if err != nil {
 		x.t.Fatal(err)
@@ -107,6 +108,12 @@ func (x *Terminal) WaitFor(texts ...string) string {
 		}
 		return true
 	})
+}
+
+// WaitForScreen waits until a program has the whole screen.
+func (x *Terminal) WaitForScreen() {
+	x.t.Helper()
+	x.WaitUntil("a program with the whole screen", func(string) bool { return strings.HasPrefix(x.run("display-message", "-p", "#{alternate_on}"), "1") })
 }
 
 // WaitUntil waits until the screen is as isRight wants it.
