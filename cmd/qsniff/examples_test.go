@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/file"
+	"qsniff/internal/test/tmuxtest"
 )
 
 // TestExamples runs every example of the help texts and of the README in a shell,
@@ -38,6 +39,10 @@ func TestExamples(t *testing.T) {
 			line := regexp.MustCompile(`/var/[a-z/]+`).ReplaceAllString(ex, "ring")
 			if strings.HasPrefix(line, "tshark ") {
 				needTshark(t)
+			}
+			if strings.HasPrefix(line, "qsniff browse ") || strings.HasPrefix(line, "qsniff top ") {
+				checkScreen(t, line, dir)
+				return
 			}
 			line = strings.ReplaceAll(line, "--server 198.51.100.7:27015", "--server "+exampleServer)
 			line = strings.ReplaceAll(line, "--listen 127.0.0.1:27015", "--listen 127.0.0.1:0") // others may have the port
@@ -127,6 +132,16 @@ func onLoopback(t *testing.T, line string) string {
 	return regexp.MustCompile(`-i \S+`).ReplaceAllString(line, "-i lo")
 }
 
+// checkScreen runs an example that takes the terminal, and ends it once it has.
+func checkScreen(t *testing.T, line, dir string) {
+	t.Helper()
+	line, _, _ = strings.Cut(strings.ReplaceAll(line, "ring.pcap", "evening.pcap"), "  #")
+	x := tmuxtest.Start(t, 100, 30, []string{"LANG=C.UTF-8"}, "cd "+dir+"; clear; "+line+"; echo exit $?")
+	x.WaitForScreen()
+	x.Keys("q")
+	x.WaitFor("exit 0")
+}
+
 // checkExample judges what an example did. Only a damaged capture may be complained
 // about, and only what follows a capture is still running when it is interrupted.
 func checkExample(t *testing.T, line string, err error, out, errs string) {
@@ -205,6 +220,7 @@ func exampleFolder(t *testing.T) string {
 	}
 	put("attack.pcapng", flood, 0o644)
 	put("evening.pcap", poll, 0o644)
+	put("evening.pcap.zst", enc.EncodeAll(poll, nil), 0o644)
 	put("monday.pcapng.zst", enc.EncodeAll(data, nil), 0o644)
 	put("tuesday.pcap.gz", zipped.Bytes(), 0o644)
 	put("tuesday/a.pcap", data, 0o644)

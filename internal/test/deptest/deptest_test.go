@@ -88,6 +88,9 @@ var allowed = map[string][]string{
 	"anonymize":            {"netlayer", "netlayer/rewrite", "dissect", "render", "pipeline/subset"},
 	"tell":                 {"dissect", "track", "stats", "flood", "flood/...", "render", "render/text", "render/jsonl"},
 	"tell/messenger":       {"capture", "capture/file", "tell"},
+	"terminal":             {},
+	"terminal/message":     {"dissect", "render", "render/text", "terminal"},
+	"terminal/browse":      {"capture", "capture/file", "dissect", "filter", "render", "render/tally", "render/text", "pipeline", "terminal", "terminal/message"},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},
