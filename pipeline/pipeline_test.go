@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"qsniff/capture"
@@ -20,13 +23,28 @@ import (
 	"qsniff/render/jsonl"
 )
 
+// shipped parses the captures of this repository, once for all tests, and returns them by file.
+var shipped = sync.OnceValues(func() (map[string]*testpcap.Capture, error) {
+	names, err := filepath.Glob("../pcapfiles/*/*.hex")
+	if err != nil || len(names) < 100 {
+		return nil, fmt.Errorf("%d captures: %v", len(names), err)
+	}
+	all := map[string]*testpcap.Capture{}
+	for _, name := range names {
+		if all[name], err = testpcap.ReadFile(name); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+})
+
 // mixed is a capture of this repository's captures one after the other, repeated
 // with later times, so that it has everything at once: order is by file.
 func mixed(t testing.TB, rounds int, without ...string) []byte {
 	t.Helper()
-	names, err := filepath.Glob("../pcapfiles/*/*.hex")
-	if err != nil || len(names) < 100 {
-		t.Fatalf("%d captures: %v", len(names), err)
+	all, err := shipped()
+	if err != nil {
+		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	w, err := testpcap.NewWriter(&out, testpcap.Format{Link: testpcap.LinkEthernet, SnapLen: capture.MaxCaptured, Nano: true})
@@ -35,11 +53,8 @@ func mixed(t testing.TB, rounds int, without ...string) []byte {
 	}
 	shift := int64(0)
 	for range rounds {
-		for _, name := range names {
-			c, err := testpcap.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			c := all[name]
 			if c.Format.Link != testpcap.LinkEthernet || slices.ContainsFunc(without, func(s string) bool { return strings.Contains(name, s) }) {
 				continue
 			}

@@ -33,6 +33,8 @@ type Reader struct {
 	damage      *Error // damage after which a sound record is being searched; nil: none
 	firstDamage *Error // the first damage that was skipped
 
+	marked *markedSection // of the last Mark
+
 	single singleReader
 }
 

@@ -34,12 +34,16 @@ func eachCapture(t *testing.T, check func(t *testing.T, i int, name string)) {
 	}
 }
 
-// someCaptures is eachCapture for a test that with -short has enough with every fourth
-// capture, and with all in the folders where what it is about differs most.
+// someCaptures is eachCapture for a test that with -short has enough with every sixteenth
+// capture, and with every second in the folders where what it is about differs most.
 func someCaptures(t *testing.T, check func(t *testing.T, i int, name string), folders ...string) {
 	t.Helper()
 	for i, name := range captures(t) {
-		if !testing.Short() || i%4 == 0 || slices.Contains(folders, filepath.Base(filepath.Dir(name))) {
+		step := 16
+		if slices.Contains(folders, filepath.Base(filepath.Dir(name))) {
+			step = 2
+		}
+		if !testing.Short() || i%step == 0 {
 			oneCapture(t, i, name, check)
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -20,11 +19,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/file"
+	"qsniff/internal/test/tmuxtest"
 )
 
 // TestExamples runs every example of the help texts and of the README in a shell,
 // in a folder that has the captures they name. Each has to end well and to print
-// something.
+// something. With -short, those that take no shell run in the process of the tests.
 func TestExamples(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -34,10 +34,20 @@ func TestExamples(t *testing.T) {
 	path := filepath.Join(dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH")
 	for _, ex := range append(helpExamples(newRoot(streams{io.Discard, io.Discard})), readmeExamples(t)...) {
 		t.Run(ex, func(t *testing.T) {
+			if args, ok := withoutProcess(ex); ok && testing.Short() {
+				t.Chdir(dir)
+				out, errs, status := output(t, args...)
+				checkExample(t, ex, status, out, errs)
+				return
+			}
 			t.Parallel()
 			line := regexp.MustCompile(`/var/[a-z/]+`).ReplaceAllString(ex, "ring")
 			if strings.HasPrefix(line, "tshark ") {
 				needTshark(t)
+			}
+			if strings.HasPrefix(line, "qsniff browse ") || strings.HasPrefix(line, "qsniff top ") {
+				checkScreen(t, line, dir)
+				return
 			}
 			line = strings.ReplaceAll(line, "--server 198.51.100.7:27015", "--server "+exampleServer)
 			line = strings.ReplaceAll(line, "--listen 127.0.0.1:27015", "--listen 127.0.0.1:0") // others may have the port
@@ -79,10 +89,24 @@ func TestExamples(t *testing.T) {
 					_ = cmd.Process.Signal(os.Interrupt)
 				}()
 			}
-			err := cmd.Wait()
-			checkExample(t, line, err, out.String(), errs.String())
+			_ = cmd.Wait() // the status says it
+			checkExample(t, line, cmd.ProcessState.ExitCode(), out.String(), errs.String())
 		})
 	}
+}
+
+// takesShell matches examples that are for a shell, and takesProcess those that capture, serve or
+// follow until a signal comes, or enter a sandbox.
+var (
+	takesShell   = regexp.MustCompile("[^\\w ./:,=+-]")
+	takesProcess = regexp.MustCompile(`qsniff (?:live|monitor|replay|interfaces)| --follow| -i `)
+)
+
+// withoutProcess returns the arguments of an example that the process of the tests can run.
+func withoutProcess(ex string) (args []string, ok bool) {
+	line, _, _ := strings.Cut(ex, "#")
+	args = strings.Fields(line)
+	return args[1:], args[0] == "qsniff" && !takesShell.MatchString(line) && !takesProcess.MatchString(line)
 }
 
 // exampleServer is the server in capture.pcap.
@@ -127,9 +151,19 @@ func onLoopback(t *testing.T, line string) string {
 	return regexp.MustCompile(`-i \S+`).ReplaceAllString(line, "-i lo")
 }
 
+// checkScreen runs an example that takes the terminal, and ends it once it has.
+func checkScreen(t *testing.T, line, dir string) {
+	t.Helper()
+	line, _, _ = strings.Cut(strings.ReplaceAll(line, "ring.pcap", "evening.pcap"), "  #")
+	x := tmuxtest.Start(t, 100, 30, []string{"LANG=C.UTF-8"}, "cd "+dir+"; clear; "+line+"; echo exit $?")
+	x.WaitForScreen()
+	x.Keys("q")
+	x.WaitFor("exit 0")
+}
+
 // checkExample judges what an example did. Only a damaged capture may be complained
 // about, and only what follows a capture is still running when it is interrupted.
-func checkExample(t *testing.T, line string, err error, out, errs string) {
+func checkExample(t *testing.T, line string, got int, out, errs string) {
 	t.Helper()
 	want := exitOK
 	switch {
@@ -137,11 +171,6 @@ func checkExample(t *testing.T, line string, err error, out, errs string) {
 		want = exitInterrupted
 	case strings.Contains(line, "damaged"):
 		want = exitFailed
-	}
-	got := exitOK
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		got = exit.ExitCode()
 	}
 	if got != want {
 		t.Errorf("exit status %d, want %d: %s", got, want, errs)
@@ -205,6 +234,7 @@ func exampleFolder(t *testing.T) string {
 	}
 	put("attack.pcapng", flood, 0o644)
 	put("evening.pcap", poll, 0o644)
+	put("evening.pcap.zst", enc.EncodeAll(poll, nil), 0o644)
 	put("monday.pcapng.zst", enc.EncodeAll(data, nil), 0o644)
 	put("tuesday.pcap.gz", zipped.Bytes(), 0o644)
 	put("tuesday/a.pcap", data, 0o644)

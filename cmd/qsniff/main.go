@@ -59,6 +59,11 @@ type placedError struct {
 // printed for it: the output has it.
 var errFailOnReached = errors.New("--fail-on reached")
 
+// statusError is the exit status of another process of this program, which has printed why.
+type statusError int
+
+func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
 // hintedError is a failure with a hint on what to do.
 type hintedError struct {
 	err  error
@@ -150,12 +155,15 @@ func reportError(w io.Writer, err error) int {
 	var fileErr *file.Error
 	var liveErr *live.Error
 	var sandboxErr *sandbox.Error
+	var status statusError
 	var joined interface{ Unwrap() []error }
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.As(err, &status):
+		return int(status)
 	case errors.Is(err, errFailOnReached):
 		return exitFailOnReached
 	case errors.As(err, &placed):

@@ -130,13 +130,17 @@ func TestMonitorServers(t *testing.T) {
 	}
 }
 
-// TestMonitorDay: twelve hours of packets, with pauses, from ever new clients and to more servers than
+// TestMonitorDay: twelve hours of packets, with -short four, with pauses, from ever new clients and to more servers than
 // have figures: memory stays as it is after the first hour, and so does the number of figures.
 func TestMonitorDay(t *testing.T) {
 	w := watchPipe(t, "--max-servers", "64")
 	n := 0
 	var early, figures float64
-	for hour := range 12 {
+	hours := 12
+	if testing.Short() {
+		hours = 4
+	}
+	for hour := range hours {
 		for i := range 20_000 {
 			server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i % 100)}), 27015)
 			n++

@@ -65,6 +65,7 @@ func newRoot(io streams) *cobra.Command {
 	root.AddCommand(newRead(io), newLive(io), newFollow(io), newExchanges(io), newStats(io), newFindings(io), newFloods(io), newProven(io), newReport(io),
 		newExtract(io), newAnonymize(io), newReplay(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newWiresharkPlugin(io),
 		newExtcap(io), newVersion(io), newCompletion(io), newHelp())
+	root.AddCommand(screenCommands(io)...)
 	root.AddCommand(monitorCommands(io)...)
 	root.AddCommand(messengerCommands(io)...)
 	return root

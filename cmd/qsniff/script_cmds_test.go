@@ -1,15 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"strconv"
+	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"qsniff/internal/test/testpcap"
 )
+
+// runProgramHere runs the program: ! run --wrong.
+func runProgramHere(ts *testscript.TestScript, neg bool, args []string) {
+	if got := exitStatus(ts, append([]string{"qsniff"}, args...)); (got != exitOK) != neg {
+		ts.Fatalf("exit status %d", got)
+	}
+}
 
 // status runs a command and wants an exit status: status 2 qsniff --wrong.
 func status(ts *testscript.TestScript, neg bool, args []string) {
@@ -18,17 +28,43 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
-			ts.Fatalf("%v", err)
-		}
-		got = exit.ExitCode()
-	}
-	if got != want {
+	if got := exitStatus(ts, args[1:]); got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
 	}
+}
+
+// exitStatus runs a command. With -short, qsniff is no process unless exec precedes it: see TestScripts.
+func exitStatus(ts *testscript.TestScript, line []string) int {
+	switch {
+	case line[0] == "exec":
+		line = line[1:]
+	case line[0] == "qsniff" && testing.Short():
+		return runHere(ts, line[1:])
+	}
+	err := ts.Exec(line[0], line[1:]...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	ts.Check(err)
+	return exitOK
+}
+
+// runHere runs the program in the process of the tests, in the folder and the environment of the
+// script.
+func runHere(ts *testscript.TestScript, args []string) int {
+	was, err := os.Getwd()
+	ts.Check(err)
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	defer func() { ts.Check(os.Chdir(was)) }()
+	zone, err := time.LoadLocation(ts.Getenv("TZ"))
+	ts.Check(err)
+	defer func(z *time.Location) { time.Local = z }(time.Local)
+	local := *zone // in UTC as TZ says it, times have no Z
+	time.Local = &local
+	defer os.Setenv("COLUMNS", os.Getenv("COLUMNS"))
+	os.Setenv("COLUMNS", ts.Getenv("COLUMNS"))
+	return run(context.Background(), args, streams{ts.Stdout(), ts.Stderr()})
 }
 
 // cutfile copies the first N bytes of a file: cutfile IN N OUT.

@@ -34,9 +34,10 @@ func (i inside) Run() int {
 }
 
 // TestScripts runs testdata/*.txtar: the command line as a user meets it. $P is
-// the folder of captures.
+// the folder of captures. exec qsniff is a process. So is run, except with -short: starting
+// 400 processes takes 12 s of CPU time.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+	testscript.RunT(scriptT{t}, testscript.Params{
 		Dir:           "testdata",
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
@@ -54,6 +55,22 @@ func TestScripts(t *testing.T) {
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "cutfile": cutfile, "hole": hole, "pcap": pcap},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"run": runProgramHere, "status": status, "cutfile": cutfile, "hole": hole, "pcap": pcap},
 	})
+}
+
+// scriptT is t, for which scripts run one after another where they run in the process of the
+// tests: each has its own folder and environment.
+type scriptT struct{ *testing.T }
+
+func (t scriptT) Verbose() bool { return testing.Verbose() }
+
+func (t scriptT) Parallel() {
+	if !testing.Short() {
+		t.T.Parallel()
+	}
+}
+
+func (t scriptT) Run(name string, f func(testscript.T)) {
+	t.T.Run(name, func(t *testing.T) { f(scriptT{t}) })
 }

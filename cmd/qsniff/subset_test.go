@@ -198,7 +198,7 @@ func TestMask(t *testing.T) {
 		if diff := cmp.Diff(outlines(t, plain), outlines(t, masked)); diff != "" {
 			t.Errorf("before -, after +\n%s", diff)
 		}
-		if i%16 != 0 {
+		if i%16 != 0 || testing.Short() && i%48 != 0 {
 			return // tshark takes a second
 		}
 		if before, after := checksums(t, plain), checksums(t, masked); before != after {

@@ -54,6 +54,9 @@ type hexDump struct {
 	textAt int
 	nameAt int
 
+	lit    [2]int // bytes that Bytes marks; none of Hex
+	isBare bool   // no names, as Bytes has it
+
 	leafCursor
 	piece int    // index in e.Pieces of the piece that the next byte belongs to
 	shown uint64 // frame that was written last
@@ -96,9 +99,9 @@ func (d *hexDump) measureRows() {
 	d.nameAt = d.textAt + d.rowLen + gap
 }
 
-// writeRows writes all rows.
-func (d *hexDump) writeRows() {
-	if d.frameW > 0 {
+// writeRows writes all rows, and returns at which byte each begins if that is wanted.
+func (d *hexDump) writeRows() (starts []int) {
+	if d.frameW > 0 && !d.isBare {
 		d.padTo(indentStep - 1)
 		d.writeString(d.opt.Palette.dim, d.opt.unit())
 		d.newline()
@@ -110,9 +113,13 @@ func (d *hexDump) writeRows() {
 		if d.frameW > 0 {
 			n = min(n, d.pieceEnd(at)-at)
 		}
+		if d.isBare {
+			starts = append(starts, at)
+		}
 		d.writeRow(at, n)
 		at += n
 	}
+	return starts
 }
 
 // pieceEnd returns the offset where the piece ends that has the byte at offset at.
@@ -139,8 +146,10 @@ func (d *hexDump) writeRow(at, n int) {
 	d.padTo(d.textAt)
 	d.leafCursor = first
 	d.writeChars(at, n)
-	d.leafCursor = first
-	for i := range n {
+	if !d.isBare {
+		d.leafCursor = first
+	}
+	for i := 0; i < n && !d.isBare; i++ {
 		if f := d.leafAt(at + i); f != nil && int(f.Off) == at+i {
 			d.writeName(f)
 		}
@@ -201,7 +210,7 @@ func (d *hexDump) writeDigits(at, n int) {
 	field := -1
 	for i := range n {
 		f := d.leafAt(at + i)
-		if d.leafNo == field {
+		if d.leafNo == field && !d.isLitEdge(at+i) {
 			d.dst = append(d.dst, ' ')
 		} else {
 			lead := byte(' ')
@@ -209,7 +218,7 @@ func (d *hexDump) writeDigits(at, n int) {
 				lead = '|'
 			}
 			d.dst = append(append(d.dst, s.off...), lead)
-			s, field = d.leafStyle(), d.leafNo
+			s, field = d.byteStyle(at+i), d.leafNo
 			d.dst = append(d.dst, s.on...)
 		}
 		if c := d.m.Data[at+i]; f != nil && d.opt.hides(f.Def) {
@@ -228,9 +237,9 @@ func (d *hexDump) writeChars(at, n int) {
 	field := -1
 	for i := range n {
 		f, c := d.leafAt(at+i), d.m.Data[at+i]
-		if d.leafNo != field {
+		if d.leafNo != field || d.isLitEdge(at+i) {
 			d.dst = append(d.dst, s.off...)
-			s, field = d.leafStyle(), d.leafNo
+			s, field = d.byteStyle(at+i), d.leafNo
 			d.dst = append(d.dst, s.on...)
 		}
 		switch {

@@ -14,6 +14,8 @@ type page struct {
 	m   *dissect.Message
 	col int // cells written on the current line
 
+	marks []Mark
+
 	indent int // of the lines on how a message arrived and where it ended
 
 	offsetW int
@@ -62,6 +64,9 @@ func (p *page) measureColumns() {
 	p.nameAt = p.offsetW + gap + p.rawW + gap
 	most := min(w/4, w-p.nameAt-gap-minValueW)
 	p.nameW = min(minNameW, most)
+	if p.opt.BytesElsewhere {
+		p.nameAt, most = indentStep, w/2
+	}
 	o := outline{m: p.m}
 	for i := range p.m.Fields {
 		if e, shown := o.next(i); shown {

@@ -26,6 +26,7 @@ type Palette struct {
 	meaning style
 
 	fields [fieldStyles]style // of fields side by side, in turn
+	lit    style              // of the bytes that Bytes marks
 
 	severity [finding.Error + 1]style
 	status   [dissect.Fragment + 1]style
@@ -47,6 +48,7 @@ func NewPalette(on bool) Palette {
 		meaning: newStyle(color.FgGreen),
 		fields: [...]style{newStyle(color.FgCyan), newStyle(color.FgGreen), newStyle(color.FgMagenta),
 			newStyle(color.FgYellow), newStyle(color.FgBlue)},
+		lit: newStyle(color.ReverseVideo),
 		severity: [...]style{
 			finding.Chat:  newStyle(color.Faint),
 			finding.Note:  newStyle(color.FgCyan),

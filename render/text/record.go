@@ -66,7 +66,12 @@ func appendRecord(dst []byte, o *Options, r *render.Record, date bool) []byte {
 	if !o.Bare {
 		dst = append(o.appendClockTime(dst, r.Nanos, r.Start, date, &r.Hole), ' ')
 	}
-	s := c.severity[r.Expert.Severity]
+	return append(appendFinding(dst, o, r), '\n')
+}
+
+// appendFinding appends a finding without what its line begins with: frame and time.
+func appendFinding(dst []byte, o *Options, r *render.Record) []byte {
+	s := o.Palette.severity[r.Expert.Severity]
 	dst = append(append(dst, s.on...), "! "...)
 	dst = append(append(dst, r.Expert.Severity.String()...), ' ')
 	dst = append(append(dst, r.Expert.Code.ID...), s.off...)
@@ -79,7 +84,7 @@ func appendRecord(dst []byte, o *Options, r *render.Record, date bool) []byte {
 	raw := len(dst)
 	dst = display.AppendEscaped(dst, dst[lo:raw], 0)
 	n := copy(dst[lo:], dst[raw:])
-	return append(dst[:lo+n], '\n')
+	return dst[:lo+n]
 }
 
 // writeArrival writes the name of the interface, the tags, labels and tunnels around the

@@ -30,6 +30,9 @@ type Options struct {
 	Date        bool // Line: the day before the time; Tree always has it
 	Palette     Palette
 	ShowSecrets bool // print the values and bytes of secret fields
+	// BytesElsewhere is for Tree where Bytes has the bytes beside it: no line shows any, nor
+	// an offset.
+	BytesElsewhere bool
 	// Bare is for payloads that came without packets: frames are called payloads, and
 	// there is no time, no address and no interface.
 	Bare bool

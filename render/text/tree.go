@@ -18,12 +18,35 @@ type Tree struct{ opt Options }
 // NewTree returns a renderer that may be shared.
 func NewTree(o Options) *Tree { return &Tree{o.withDefaults()} }
 
+// Mark is where lines of a tree begin that belong together: offset At, up to that of the next
+// one. Field is the index of the field that they are of, with its findings, or -1.
+type Mark struct{ At, Field int }
+
 // Append appends e.
 func (t *Tree) Append(dst []byte, e *render.Event) []byte {
 	p := page{dst: dst, opt: &t.opt, m: e.Msg}
+	return p.writeTree(e)
+}
+
+// AppendMarked is Append that also returns where the lines of each field are.
+func (t *Tree) AppendMarked(dst []byte, e *render.Event) ([]byte, []Mark) {
+	p := page{dst: dst, opt: &t.opt, m: e.Msg, marks: make([]Mark, 0, len(e.Msg.Fields)+2)}
+	return p.writeTree(e), p.marks
+}
+
+// mark begins the lines of a field, if marks are wanted.
+func (p *page) mark(field int) {
+	if p.marks != nil {
+		p.marks = append(p.marks, Mark{len(p.dst), field})
+	}
+}
+
+func (p *page) writeTree(e *render.Event) []byte {
 	p.measureColumns()
+	p.mark(-1)
 	p.writeHead(e)
 	p.writeFields()
+	p.mark(-1)
 	p.writeStop(e)
 	for i := range p.m.Expert {
 		if x := &p.m.Expert[i]; !p.isPlaced(x) {
@@ -39,6 +62,7 @@ func (p *page) writeFields() {
 	o := outline{m: p.m}
 	for i := range p.m.Fields {
 		if at, shown := o.next(i); shown {
+			p.mark(i)
 			p.writeField(i, at)
 		}
 		if p.m.Fields[i].Flags&dissect.HasExpert != 0 {
@@ -116,7 +140,7 @@ func (p *page) writeValueLine(k dissect.Kind, value, meaning *span) {
 // of other fields, has neither.
 func (p *page) writeRaw(f *dissect.Field) {
 	dim := p.opt.Palette.dim
-	if f.Len == 0 && f.Flags&(dissect.Aux|dissect.Generated) != 0 {
+	if p.opt.BytesElsewhere || f.Len == 0 && f.Flags&(dissect.Aux|dissect.Generated) != 0 {
 		return
 	}
 	p.writeOffset(int(f.Off))
@@ -170,7 +194,7 @@ func (p *page) writeElided(b []byte) {
 // needsDump reports whether f's bytes need rows of their own: there are more of them
 // than fit into their column, and they cannot be told from the value.
 func (p *page) needsDump(f *dissect.Field) bool {
-	return !isTree(f) && int(f.Len) > p.rawN && !p.opt.hides(f.Def) && !valueShowsBytes(p.m, f)
+	return !p.opt.BytesElsewhere && !isTree(f) && int(f.Len) > p.rawN && !p.opt.hides(f.Def) && !valueShowsBytes(p.m, f)
 }
 
 // writeDump writes rows of offset, bytes and ASCII.

@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -49,8 +50,8 @@ func findModule(name string) (dir string, ok bool) {
 	if dir := os.Getenv("QSNIFF_NPM"); dir != "" {
 		roots = append([]string{filepath.Join(dir, "node_modules")}, roots...)
 	}
-	if out, err := exec.Command("npm", "root", "-g").Output(); err == nil {
-		roots = append(roots, strings.TrimSpace(string(out)))
+	if dir := globalModules(); dir != "" {
+		roots = append(roots, dir)
 	}
 	for _, dir := range roots {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -62,6 +63,12 @@ func findModule(name string) (dir string, ok bool) {
 	}
 	return strings.Join(roots, ", "), false
 }
+
+// globalModules returns the folder of what npm installed for everybody, or nothing.
+var globalModules = sync.OnceValue(func() string {
+	out, _ := exec.Command("npm", "root", "-g").Output() // without npm there is none
+	return strings.TrimSpace(string(out))
+})
 
 // output runs a program and returns what it printed on standard output.
 func output(t *testing.T, program string, args ...string) []byte {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/test/binary"
 	"qsniff/internal/test/responder"
 )
 
@@ -43,7 +44,7 @@ func TestGamedig(t *testing.T) {
 		{"All-Seeing Eye, Far Cry", "ase", words(t, "ase/farcry-full", "s")},
 	}
 	needCapture(t)
-	node, npm, qsniff := program(t, "node"), modules(t, "gamedig"), build(t)
+	node, npm, qsniff := program(t, "node"), modules(t, "gamedig"), binary.Path(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			server := listen(t, test.server)

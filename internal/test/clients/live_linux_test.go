@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/test/binary"
 	"qsniff/internal/test/netns"
 )
 
@@ -45,7 +46,7 @@ func TestLive(t *testing.T) {
 	if len(servers) == 0 {
 		t.Skip("neither quakestat nor gamedig is installed (make clients)")
 	}
-	qsniff := build(t)
+	qsniff := binary.Path(t)
 	sniffers := map[string]*sniffer{}
 	for _, backend := range backends(t, qsniff) {
 		sniffers[backend] = sniff(t, here, qsniff, "-i", serverEnd.Name, "--backend", backend)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/test/binary"
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/responder"
 )
@@ -15,7 +16,7 @@ import (
 func TestLiveRcon(t *testing.T) {
 	node, npm := program(t, "node"), modules(t, "rcon-client")
 	here, there := netns.NewCable(t, serverEnd, clientEnd)
-	qsniff := build(t)
+	qsniff := binary.Path(t)
 	server := &responder.RCON{Password: password, Bodies: map[string][]string{"status": {"hostname: x\n"}, "cvarlist": {"one\n", "two\n"}}}
 	port := serveTCP(t, here, server.Serve)
 	sniffers := map[string]*sniffer{"hidden": sniff(t, here, qsniff, "-i", serverEnd.Name)}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"path/filepath"
+	"os"
 	"strconv"
-	"strings"
 	"testing"
+
+	"qsniff/internal/test/binary"
 )
 
 // message is a line of qsniff's JSON.
@@ -65,31 +65,9 @@ func (m *message) list(t *testing.T, name string) []*message {
 }
 
 // root is the folder of the module.
-const root = "../../.."
+const root = binary.Root
 
-// build builds the program and returns its path.
-func build(t *testing.T) string {
-	t.Helper()
-	watch(t)
-	bin := filepath.Join(t.TempDir(), "qsniff")
-	output(t, "go", "build", "-o", bin, root+"/cmd/qsniff")
-	return bin
-}
-
-// watch looks at the sources. go test runs a test again where a file changed that the
-// test itself opened; what the compiler opens for it does not count.
-func watch(t *testing.T) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
-			return filepath.SkipDir
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+func TestMain(m *testing.M) { os.Exit(binary.Main(m)) }
 
 // decode lets the program read a capture.
 func decode(t *testing.T, qsniff, capture string, args ...string) []*message {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/test/binary"
 	"qsniff/internal/test/responder"
 )
 
@@ -37,7 +38,7 @@ func TestQuakestat(t *testing.T) {
 		{"All-Seeing Eye, two fragments", "-eye", words(t, "ase/fragments", "s")},
 	}
 	needCapture(t)
-	quakestat, qsniff := program(t, "quakestat"), build(t)
+	quakestat, qsniff := program(t, "quakestat"), binary.Path(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			server := listen(t, test.server)
@@ -134,7 +135,7 @@ func twoPages(t *testing.T) responder.Master {
 
 func TestQuakestatMaster(t *testing.T) {
 	needCapture(t)
-	quakestat, qsniff := program(t, "quakestat"), build(t)
+	quakestat, qsniff := program(t, "quakestat"), binary.Path(t)
 	pages := twoPages(t)
 	server := listen(t, pages.Answer)
 	file := filepath.Join(t.TempDir(), "list")

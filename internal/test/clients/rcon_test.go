@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/test/binary"
 	"qsniff/internal/test/responder"
 )
 
@@ -52,7 +53,7 @@ func TestRconClient(t *testing.T) {
 		{"wrong password", true, "SecretNotOfTheServer", commands, nil, "Authentication failed"},
 	}
 	needCapture(t)
-	node, npm, qsniff := program(t, "node"), modules(t, "rcon-client"), build(t)
+	node, npm, qsniff := program(t, "node"), modules(t, "rcon-client"), binary.Path(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			rcon := &responder.RCON{Password: password, Bodies: bodies, Terse: test.terse}

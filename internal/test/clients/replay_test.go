@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/test/binary"
 	"qsniff/internal/test/responder"
 )
 
@@ -70,7 +71,7 @@ func TestReplay(t *testing.T) {
 		{"All-Seeing Eye, two fragments", "-eye", "", words(t, "ase/fragments", "s")},
 	}
 	needCapture(t)
-	quakestat, node, npm, qsniff := program(t, "quakestat"), program(t, "node"), modules(t, "gamedig"), build(t)
+	quakestat, node, npm, qsniff := program(t, "quakestat"), program(t, "node"), modules(t, "gamedig"), binary.Path(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			ask := func(at netip.AddrPort) (out string) {
@@ -98,7 +99,7 @@ func TestReplay(t *testing.T) {
 // the one before.
 func TestReplayMaster(t *testing.T) {
 	needCapture(t)
-	quakestat, qsniff := program(t, "quakestat"), build(t)
+	quakestat, qsniff := program(t, "quakestat"), binary.Path(t)
 	pages := twoPages(t)
 	ask := func(at netip.AddrPort) string {
 		file := filepath.Join(t.TempDir(), "list")
@@ -122,7 +123,7 @@ func TestReplayMaster(t *testing.T) {
 // TestReplayRcon: login, commands and end probes, with ids that the client chooses anew.
 func TestReplayRcon(t *testing.T) {
 	needCapture(t)
-	node, npm, qsniff := program(t, "node"), modules(t, "rcon-client"), build(t)
+	node, npm, qsniff := program(t, "node"), modules(t, "rcon-client"), binary.Path(t)
 	bodies := map[string][]string{"status": {"hostname: x\nplayers : 2 (16 max)\n"}, "cvarlist": {"cvar list\n", "sv_gravity : 800\n", "2 total convars\n"}}
 	ask := func(at netip.AddrPort, password string, commands ...string) (p rconPrinted) {
 		args := append([]string{"rcon.mjs", npm}, hostPort(at)...)

@@ -3,10 +3,10 @@
 package contrib
 
 import (
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"qsniff/internal/test/binary"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,40 +14,15 @@ import (
 
 // root is the folder of the module, and folder the one of the files.
 const (
-	root   = "../../.."
+	root   = binary.Root
 	folder = root + "/contrib"
 )
 
 // question is what clients ask in tests.
 const question = "\xff\xff\xff\xffTSource Engine Query\x00"
 
-// build builds the program, static, as for an image, and returns its path.
-func build(t *testing.T) string {
-	t.Helper()
-	watch(t)
-	bin := filepath.Join(t.TempDir(), "qsniff")
-	c := exec.Command("go", "build", "-o", bin, root+"/cmd/qsniff")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return bin
-}
-
-// watch looks at the sources. go test runs a test again where a file changed that the test
-// itself opened; what the compiler opens for it does not count.
-func watch(t *testing.T) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
-			return filepath.SkipDir
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+// TestMain has the program built static, as for an image.
+func TestMain(m *testing.M) { os.Exit(binary.Main(m, "CGO_ENABLED=0")) }
 
 // tool returns the path of a program, and skips t without it.
 func tool(t *testing.T, name, debian string) string {

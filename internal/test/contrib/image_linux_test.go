@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"qsniff/internal/test/binary"
 	"qsniff/internal/test/timing"
 )
 
@@ -23,7 +24,7 @@ func TestLiveImage(t *testing.T) {
 	}
 	dir := t.TempDir()
 	stage := filepath.Join(dir, "stage")
-	text, err := os.ReadFile(build(t))
+	text, err := os.ReadFile(binary.Path(t))
 	if err == nil {
 		err = os.Mkdir(stage, 0o755)
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/internal/test/binary"
 	"qsniff/internal/test/testpcap"
 	"qsniff/internal/test/timing"
 )
@@ -31,7 +32,7 @@ func TestPrometheus(t *testing.T) {
 		t.Skip("takes three minutes (make test-monitor)")
 	}
 	prometheus := tool(t, "prometheus", "prometheus")
-	d := startDay(t, build(t))
+	d := startDay(t, binary.Path(t))
 	api := startPrometheus(t, prometheus, d.addr)
 	begin := time.Now()
 	awaitData(t, api, "count_over_time(qsniff_capture_packets_total[1m]) > 3", begin) // before the first packet

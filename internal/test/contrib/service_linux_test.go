@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"qsniff/internal/test/binary"
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/responder"
 	"qsniff/internal/test/timing"
@@ -32,7 +33,7 @@ const (
 // counts what comes to a server, is reloaded, restarted when it is stuck, and ended.
 func TestLiveService(t *testing.T) {
 	timing.SkipUnlessLive(t)
-	program := build(t)
+	program := binary.Path(t)
 	for _, tc := range []struct {
 		name  string
 		start []string

@@ -3,6 +3,7 @@
 package deptest
 
 import (
+	"bytes"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -87,10 +88,14 @@ var allowed = map[string][]string{
 	"anonymize":            {"netlayer", "netlayer/rewrite", "dissect", "render", "pipeline/subset"},
 	"tell":                 {"dissect", "track", "stats", "flood", "flood/...", "render", "render/text", "render/jsonl"},
 	"tell/messenger":       {"capture", "capture/file", "tell"},
+	"terminal":             {},
+	"terminal/message":     {"dissect", "render", "render/text", "terminal"},
+	"terminal/browse":      {"capture", "capture/file", "dissect", "filter", "render", "render/tally", "render/text", "pipeline", "terminal", "terminal/message"},
 	"cmd/qsniff":           {"..."},
 
 	"internal/*":                {},
 	"internal/jsonw":            {"internal/display"},
+	"internal/lru":              {"internal/mem"},
 	"internal/payload":          {"netlayer"},
 	"internal/test/*":           {},
 	"internal/test/dissecttest": {"dissect"},
@@ -259,6 +264,36 @@ func TestPayloadIsReadWithACursor(t *testing.T) {
 	})
 }
 
+// TestUnsafe: memory is used by its address in one package, whose comments say what makes that safe.
+// Tests and their helpers may look where they like.
+func TestUnsafe(t *testing.T) {
+	const home = "internal/mem"
+	users := 0
+	eachFile(t, func(dir, file string) {
+		isGo := strings.HasSuffix(file, ".go")
+		switch ext := filepath.Ext(file); {
+		case dir == home && isGo && slices.Contains(readImports(t, file), "unsafe"):
+			users++
+		case dir == home, strings.HasPrefix(dir, "internal/test/"), strings.HasSuffix(file, "_test.go"):
+		case ext == ".s", ext == ".S", ext == ".syso", ext == ".c":
+			t.Errorf("%s: assembly and C belong to %s", file, home)
+		case isGo && slices.Contains(readImports(t, file), "unsafe"):
+			t.Errorf("%s: only %s imports unsafe", file, home)
+		case isGo:
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(src, []byte("\n//go:linkname")) {
+				t.Errorf("%s: go:linkname is unsafe, too", file)
+			}
+		}
+	})
+	if users == 0 {
+		t.Errorf("no file of %s imports unsafe: the test looks in the wrong place", home)
+	}
+}
+
 // findLine returns the number of the first line of code that holds word, 0 if none does.
 func findLine(src, word string) int {
 	for i, line := range strings.Split(src, "\n") {
@@ -272,21 +307,31 @@ func findLine(src, word string) int {
 
 func eachGoFile(t *testing.T, visit func(dir, file string, test bool)) {
 	t.Helper()
+	eachFile(t, func(dir, file string) {
+		if strings.HasSuffix(file, ".go") {
+			visit(dir, file, strings.HasSuffix(file, "_test.go"))
+		}
+	})
+}
+
+// eachFile visits the files of the repository, but for those that tests read.
+func eachFile(t *testing.T, visit func(dir, file string)) {
+	t.Helper()
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata") {
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata" || d.Name() == "node_modules") {
 			return filepath.SkipDir
 		}
-		if !strings.HasSuffix(p, ".go") {
+		if d.IsDir() {
 			return nil
 		}
 		rel, err := filepath.Rel(root, filepath.Dir(p))
 		if err != nil {
 			return err
 		}
-		visit(filepath.ToSlash(rel), p, strings.HasSuffix(p, "_test.go"))
+		visit(filepath.ToSlash(rel), p)
 		return nil
 	})
 	if err != nil {

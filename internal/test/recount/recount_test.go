@@ -11,37 +11,18 @@ package recount
 import (
 	"bytes"
 	"encoding/json"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"qsniff/internal/test/binary"
 	"slices"
-	"strings"
 	"testing"
 )
 
 // root is the folder of the module.
-const root = "../../.."
+const root = binary.Root
 
-// build builds the program. It walks over the sources first: go test runs a test again where
-// a file changed that the test itself opened, and the compiler's do not count.
-func build(t *testing.T) string {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
-			return filepath.SkipDir
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := filepath.Join(t.TempDir(), "qsniff")
-	if out, err := exec.Command("go", "build", "-o", bin, root+"/cmd/qsniff").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return bin
-}
+func TestMain(m *testing.M) { os.Exit(binary.Main(m)) }
 
 // run returns what the program prints, in lines of any width.
 func run(t *testing.T, bin string, args ...string) []byte {
@@ -62,7 +43,7 @@ func TestReports(t *testing.T) {
 	if _, err := exec.LookPath("tshark"); err != nil {
 		t.Skip("tshark, which counts a second time, is not installed")
 	}
-	bin := build(t)
+	bin := binary.Path(t)
 	met := map[string]bool{}
 	for _, s := range scenes {
 		if s.build != nil && testing.Short() { // those of pcapfiles show whether it works at all

@@ -1,0 +1,42 @@
+//go:build !js
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"qsniff/terminal"
+)
+
+// onScreenName is the variable that marks the process which takes the terminal.
+const onScreenName = "QSNIFF_ON_SCREEN"
+
+// onScreen calls show, which takes the terminal, in another process, so that this one can give
+// the terminal back however that ends: a crash of a goroutine, or SIGKILL, leaves it as it is.
+func onScreen(ctx context.Context, show func() error) error {
+	if os.Getenv(onScreenName) != "" || !isTerminal(os.Stdout) {
+		os.Unsetenv(onScreenName)
+		return show()
+	}
+	cmd, err := ownCommand(os.Args[1:]...)
+	if err != nil {
+		return err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Env = os.Stdin, os.Stdout, append(os.Environ(), onScreenName+"=1")
+	status, said, crashed, err := terminal.Guard(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stderr.Write(said); err != nil {
+		return err
+	}
+	if crashed {
+		return &hintedError{fmt.Errorf("it ended unexpectedly (%s); the terminal is as it was", cmd.ProcessState), "what it printed is above; the same with qsniff read shows whether the capture is the reason"}
+	}
+	if status != exitOK {
+		return statusError(status)
+	}
+	return nil
+}
