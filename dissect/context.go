@@ -39,8 +39,8 @@ type Context struct {
 	// Passwords are the passwords that the client of the flow sent its server so far, which
 	// texts of either may repeat; nil if there are none.
 	Passwords *console.Passwords
-	// Unread is set where the texts of the message are shown to nobody: the secrets in
-	// them need not be found. It is the same for all messages of a run.
+	// Unread is set where nobody reads the texts of the message: the secrets in them need not
+	// be found. It is the same for all messages of a run.
 	Unread bool
 	// Stream is what is known of the connection that the bytes are from; nil for
 	// datagrams.

@@ -173,7 +173,10 @@ type Proto struct {
 	Neighbours []Pattern
 	Types      []*Type
 	Defs       []*Def
-	Codes      []*finding.Code
+	// Usual lists all of Defs that messages have whose Key is found, of a Dissector that is a
+	// Keyer; it is empty of others.
+	Usual []*Def
+	Codes []*finding.Code
 	// Pairs are those of Codes that several messages together show.
 	Pairs    PairCodes
 	Operator Operator

@@ -141,7 +141,8 @@ func (r *Registry) SplitProto(e wire.Engine) *Proto {
 type Keyer interface {
 	// Key returns what Message.Key would be after Dissect. It returns false where only
 	// Dissect can find it, or finds more: something wrong in b, or what teaches of its flow
-	// anything but that a request asks for t.Asks. t is the type that Probe returned for b.
+	// anything but that a request asks for t.Asks. t is the type that Probe returned for b, and
+	// Proto.Usual has all fields of such messages.
 	Key(c *Context, t *Type, b []byte) (key uint64, ok bool)
 }
 

@@ -17,7 +17,7 @@ func Compile(text string, reg *dissect.Registry, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{text: text, root: root, late: c.late, needsPairs: c.needsPairs, needsEvent: c.needsEvent}
+	p := &Program{text: text, root: root, late: c.late, needsPairs: c.needsPairs, needsEvent: c.needsEvent, readsTexts: c.readsTexts}
 	p.addReach(c.subjects)
 	return p, nil
 }
@@ -30,6 +30,7 @@ type checker struct {
 	subjects   []subject
 	needsPairs bool // see Program.NeedsPairs
 	needsEvent bool // not all fields are inside of the message
+	readsTexts bool // see Program.ReadsTexts
 }
 
 // at returns an error about an operand.

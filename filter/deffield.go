@@ -19,7 +19,8 @@ var defTypes = [...]valueType{
 
 // defField returns the field of a definition.
 func defField(d *dissect.Def, reg *dissect.Registry, o Options) *field {
-	f := &field{name: d.Name, doc: d.Doc, typ: defTypes[d.Kind], def: d, values: d.Values, unit: d.Unit, isInside: true}
+	f := &field{name: d.Name, doc: d.Doc, typ: defTypes[d.Kind], def: d, values: d.Values, unit: d.Unit, isInside: true,
+		hasTexts: d.Kind == dissect.Text || d.Kind == dissect.Bytes}
 	if d.Flags&dissect.Size != 0 {
 		f.typ = unsigned
 	}
@@ -41,7 +42,7 @@ func defField(d *dissect.Def, reg *dissect.Registry, o Options) *field {
 		}
 		return false
 	}
-	return guard(ofProtos(protosWith(d, reg)), isMessage, []*field{f})[0]
+	return guard(ofProtos(protosWith(d, reg), func(x *dissect.Def) bool { return x == d }), isMessage, []*field{f})[0]
 }
 
 // find returns the index of the first field of definition d from index from on, or -1. Most

@@ -10,7 +10,7 @@ import (
 
 // derived returns the field of what convert makes of the values of f.
 func derived(f *field, o *operand, typ valueType, convert test) *field {
-	return &field{name: o.String(), typ: typ, of: f.of, isByKind: f.isByKind, isPaired: f.isPaired, isInside: f.isInside, each: f.each, convert: convert}
+	return &field{name: o.String(), typ: typ, of: f.of, isByKind: f.isByKind, isPaired: f.isPaired, isInside: f.isInside, hasTexts: f.hasTexts, each: f.each, convert: convert}
 }
 
 // textField returns the field that o is, if its values are bytes.

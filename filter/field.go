@@ -79,6 +79,7 @@ type field struct {
 	isByKind  bool                // subjects alone decide it
 	isPaired  bool                // it comes from the exchange of the message
 	isInside  bool                // it comes from nothing but the message itself
+	hasTexts  bool                // it comes from texts or bytes in which secrets can be, or is one
 	// each calls t for each value in Matcher.v, until t returns true, and returns that.
 	each func(m *Matcher, t test) bool
 	// convert makes the value of a function or a slice of the one that each stored, and

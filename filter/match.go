@@ -14,9 +14,10 @@ type Program struct {
 	root node
 	late []lateTest
 	// What it can be true of.
-	never                            map[kind]bool // of these messages it cannot
-	matchesRecords, matchesIncidents bool
-	needsPairs, needsEvent           bool
+	never                              map[kind]bool // of these messages it cannot
+	usual                              []kind        // of these it can where they have no fields but dissect.Proto.Usual
+	matchesRecords, matchesIncidents   bool
+	needsPairs, needsEvent, readsTexts bool
 }
 
 // String returns the text that the program was compiled from.

@@ -13,7 +13,7 @@ func roleFields(reg *dissect.Registry) []*field {
 	newRole := func(name, doc string, typ valueType, r dissect.Role) *field {
 		hasRole := func(d *dissect.Def) bool { return d.Role == r }
 		protos := slices.DeleteFunc(slices.Clone(reg.Protos()), func(p *dissect.Proto) bool { return !slices.ContainsFunc(p.Defs, hasRole) })
-		return guard(ofProtos(protos), isMessage, []*field{{name: name, doc: doc + ", in any protocol", typ: typ, isInside: true, each: one(loadRole(r))}})[0]
+		return guard(ofProtos(protos, hasRole), isMessage, []*field{{name: name, doc: doc + ", in any protocol", typ: typ, isInside: true, hasTexts: typ == text, each: one(loadRole(r))}})[0]
 	}
 	return []*field{
 		newRole("server_name", "name of the server", text, dissect.ServerName),
@@ -91,7 +91,7 @@ func payloadField(o Options) *field {
 			return true
 		}
 	}
-	return &field{name: "payload", doc: "bytes of the message, after joining and decompression; those of secrets are '*'", typ: octets, each: one(load)}
+	return &field{name: "payload", doc: "bytes of the message, after joining and decompression; those of secrets are '*'", typ: octets, hasTexts: true, each: one(load)}
 }
 
 // loadPayload stores the bytes of the message, with stars for those of secrets.

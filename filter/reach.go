@@ -10,9 +10,10 @@ import (
 // subject is a kind of what is matched: messages of a protocol and a type, or what is no
 // message. Those of no type have a nil one.
 type subject struct {
-	what  subjectKind
-	proto *dissect.Proto
-	typ   *dissect.Type
+	what    subjectKind
+	isUsual bool // of these messages those that have no fields but dissect.Proto.Usual
+	proto   *dissect.Proto
+	typ     *dissect.Type
 }
 
 type subjectKind uint8
@@ -32,6 +33,9 @@ func subjectsOf(reg *dissect.Registry) []subject {
 		for _, of := range reg.Protos() {
 			for _, t := range of.Types {
 				all = append(all, subject{proto: p, typ: t})
+				if len(p.Usual) > 0 {
+					all = append(all, subject{proto: p, typ: t, isUsual: true})
+				}
 			}
 		}
 	}
@@ -45,10 +49,13 @@ func ofFindings(s *subject) bool  { return s.what != anIncident }
 func ofIncidents(s *subject) bool { return s.what == anIncident }
 func ofAll(*subject) bool         { return true }
 
-// ofProtos returns whether a subject can have fields that some protocols declare: it is a
-// message of one of them, or has a type of one.
-func ofProtos(protos []*dissect.Proto) func(*subject) bool {
+// ofProtos returns whether a subject can have fields that some protocols declare, of
+// definitions for which is holds: it is a message of one of them, or has a type of one.
+func ofProtos(protos []*dissect.Proto, is func(*dissect.Def) bool) func(*subject) bool {
 	return func(s *subject) bool {
+		if s.isUsual && !slices.ContainsFunc(s.proto.Usual, is) {
+			return false
+		}
 		return s.what == aMessage && (slices.Contains(protos, s.proto) ||
 			s.typ != nil && slices.ContainsFunc(protos, func(p *dissect.Proto) bool { return slices.Contains(p.Types, s.typ) }))
 	}
@@ -89,7 +96,7 @@ func (c *checker) leaf(eval func(*Matcher) Truth, fields ...*field) node {
 	n := node{eval: eval}
 	isByKind := !slices.ContainsFunc(fields, func(f *field) bool { return !f.isByKind })
 	for _, f := range fields {
-		c.needsPairs, c.needsEvent = c.needsPairs || f.isPaired, c.needsEvent || !f.isInside
+		c.needsPairs, c.needsEvent, c.readsTexts = c.needsPairs || f.isPaired, c.needsEvent || !f.isInside, c.readsTexts || f.hasTexts
 	}
 	for i := range c.subjects {
 		s := &c.subjects[i]
@@ -123,6 +130,9 @@ func (p *Program) addReach(subjects []subject) {
 			p.matchesRecords = holds
 		case s.what == anIncident:
 			p.matchesIncidents = holds
+		case s.isUsual && holds:
+			p.usual = append(p.usual, kind{s.proto, s.typ})
+		case s.isUsual:
 		case !holds:
 			p.never[kind{s.proto, s.typ}] = true
 		}
@@ -135,6 +145,11 @@ func (p *Program) CanMatch(proto *dissect.Proto, t *dissect.Type) bool {
 	return !p.never[kind{proto, t}]
 }
 
+// CanMatchUsual is CanMatch for a message whose Key a dissect.Keyer finds.
+func (p *Program) CanMatchUsual(proto *dissect.Proto, t *dissect.Type) bool {
+	return len(proto.Usual) == 0 || slices.Contains(p.usual, kind{proto, t})
+}
+
 // CanMatchProto reports whether any message of a protocol can match, of its own types or of none.
 func (p *Program) CanMatchProto(proto *dissect.Proto) bool {
 	return p.CanMatch(proto, nil) || slices.ContainsFunc(proto.Types, func(t *dissect.Type) bool { return p.CanMatch(proto, t) })
@@ -145,6 +160,10 @@ func (p *Program) CanMatchRecords() bool { return p.matchesRecords }
 
 // CanMatchIncidents reports whether an incident can match.
 func (p *Program) CanMatchIncidents() bool { return p.matchesIncidents }
+
+// ReadsTexts reports whether the result depends on fields in which secrets can be: they have to
+// be found then.
+func (p *Program) ReadsTexts() bool { return p.readsTexts }
 
 // NeedsPairs reports whether the result depends on the exchange of a message, or on what that
 // shows.

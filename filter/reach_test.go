@@ -58,3 +58,44 @@ func TestReach(t *testing.T) {
 		}
 	}
 }
+
+// TestReachUsual: messages without other fields than those of usual requests cannot match what
+// asks for others.
+func TestReachUsual(t *testing.T) {
+	reg := registry(t)
+	for _, tc := range []struct {
+		text, want string // the types of a2s of which such messages can match
+		readsTexts bool
+	}{
+		{text: "a2s.info.players > 250"},
+		{text: "a2s.info.players > 250 and exchange.answered"},
+		{text: "a2s.rules.rules.name contains sv_", readsTexts: true},
+		{text: "count(a2s.rules.hidden.value) == 1", readsTexts: true},
+		{text: "server_name matches x or trailing", readsTexts: true},
+		{text: "not a2s"},
+		{text: "rcon.id == 3"},
+		{text: "message == A2S_INFO and a2s.info.players"},
+		{text: "message == A2S_INFO", want: "A2S_INFO"},
+		{text: "message == A2S_INFO xor a2s.info.players", want: "A2S_INFO"},
+		{text: "a2s.challenge == 7 and message in {A2S_PLAYER, S2C_CHALLENGE}", want: "A2S_PLAYER S2C_CHALLENGE"},
+		{text: "payload contains 78 and message == A2S_RULES", want: "A2S_RULES", readsTexts: true},
+		{text: "players > 3 or message == A2S_INFO and udp.port == 3", want: "A2S_INFO"},
+	} {
+		p, err := filter.Compile(tc.text, reg, filter.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", tc.text, err)
+			continue
+		}
+		var got []string
+		for _, x := range reg.Protos() {
+			for _, typ := range x.Types {
+				if len(x.Usual) > 0 && p.CanMatchUsual(x, typ) {
+					got = append(got, typ.Name)
+				}
+			}
+		}
+		if s := strings.Join(got, " "); s != tc.want || p.ReadsTexts() != tc.readsTexts {
+			t.Errorf("%s\ngot  %q, reads texts: %v\nwant %q, %v", tc.text, s, p.ReadsTexts(), tc.want, tc.readsTexts)
+		}
+	}
+}

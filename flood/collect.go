@@ -14,12 +14,12 @@ type Collector struct {
 	// all are.
 	IsOurs func(*Incident) bool
 
-	// KeepsOpen is set to keep incidents that go on as well, as they were at their last event.
+	// KeepsOpen is set to keep incidents that go on as well, with their figures of the moment.
 	KeepsOpen bool
 
 	counts    [Alert + 1]uint64
 	other     [Alert + 1]uint64 // of these, floods of what is no query
-	open      []Incident        // at most openIncidents
+	open      []*Incident       // of the detector, at most openIncidents
 	kept      []Incident
 	unlisted  uint64
 	elsewhere uint64
@@ -35,11 +35,11 @@ type Omitted struct {
 // Observe keeps an incident that ends. It is an observer of a Detector.
 func (c *Collector) Observe(in *Incident, e Event) {
 	if c.KeepsOpen {
-		c.open = slices.DeleteFunc(c.open, func(x Incident) bool { return x.ID == in.ID })
+		c.open = slices.DeleteFunc(c.open, func(x *Incident) bool { return x.ID == in.ID })
 	}
 	if e != Ends {
 		if c.KeepsOpen && (c.IsOurs == nil || c.IsOurs(in)) && in.Level >= c.MinLevel {
-			c.open = append(c.open, in.clone())
+			c.open = append(c.open, in)
 		}
 		return
 	}
@@ -109,7 +109,10 @@ func (c *Collector) Others() [Alert + 1]uint64 { return c.other }
 func (c *Collector) Incidents() []Incident {
 	all := c.kept
 	if len(c.open) > 0 {
-		all = slices.Concat(c.kept, c.open)
+		all = slices.Grow(slices.Clone(c.kept), len(c.open))
+	}
+	for _, in := range c.open {
+		all = append(all, in.clone())
 	}
 	slices.SortFunc(all, func(a, b Incident) int {
 		if (a.Kind == Scan) != (b.Kind == Scan) {

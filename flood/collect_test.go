@@ -83,8 +83,8 @@ func TestWarningsOnly(t *testing.T) {
 	}
 }
 
-// TestCollectorKeepsOpen: what goes on is listed and counted as it was last, once, and as
-// it was at its end after that.
+// TestCollectorKeepsOpen: what goes on is listed and counted as it is, once, and as it was at its
+// end after that.
 func TestCollectorKeepsOpen(t *testing.T) {
 	c := &Collector{KeepsOpen: true, MinLevel: Warn}
 	in := &Incident{ID: 1, Kind: FloodSuspect, Level: Warn}
@@ -103,9 +103,12 @@ func TestCollectorKeepsOpen(t *testing.T) {
 	} {
 		step.in.Level = step.level
 		c.Observe(step.in, step.event)
+		if step.event != Ends {
+			step.in.Requests++ // between events
+		}
 		all := c.Incidents()
-		if c.Counts() != step.counts || len(all) != 1 || all[0].ID != 1 || all[0].Level != max(in.Level, Warn) {
-			t.Errorf("step %d: %d listed, counts %v, want %v", i, len(all), c.Counts(), step.counts)
+		if c.Counts() != step.counts || len(all) != 1 || all[0].ID != 1 || all[0].Level != max(in.Level, Warn) || all[0].Requests != in.Requests {
+			t.Errorf("step %d: %d listed, counts %v, want %v\n%+v", i, len(all), c.Counts(), step.counts, all)
 		}
 	}
 }

@@ -43,13 +43,13 @@ func victimSize() int { return sizeOf[victim]() + 2*topSize[measure.Activity](me
 // fixedSize is what a detector takes once it has seen some packets.
 func fixedSize() int {
 	return tableSize[track.End, lightServer](lightTargets) +
-		measure.ClaimsBytes +
+		measure.ClaimsBytes() +
 		2*(askedBytes+sessionBytes+listedBytes+sitesBytes) +
 		tableSize[netKey, lightNetwork](lightNetworks) +
 		tableSize[track.Host, lightVictim](lightVictims) +
 		tableSize[track.Host, scanner](scanners) +
 		tableSize[track.End, console](rconTargets) + tableSize[loginKey, pendingLogin](rconLogins) +
-		other.FixedBytes + other.KnownBytes +
+		other.FixedBytes() + other.KnownBytes() +
 		sizeOf[Detector]()
 }
 
@@ -65,7 +65,7 @@ func TestMemory(t *testing.T) {
 		{"a network", networkSize(), 274 << 10},
 		{"a victim", victimSize(), 108 << 10},
 		{"what is there from the first packets on", fixedSize(), 10400 << 10},
-		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyNetworks*networkSize() + measure.ClaimsBytes + heavyVictims*victimSize() + other.MostBytes, 36 << 20},
+		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyNetworks*networkSize() + measure.ClaimsBytes() + heavyVictims*victimSize() + other.MostBytes(), 36 << 20},
 		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + listedServers*24 + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[FeatureValue]() + measure.ShapeForms*sizeOf[measure.Form](), 19 << 10},
 	}
 	for _, tt := range tests {

@@ -194,11 +194,14 @@ func (m *Meter) answer(r *request, s *track.Sighting, at uint16) {
 	}
 	if isKnown {
 		x := m.slots.list[r.slot]
-		x.Times.add(took)
+		x.Times.add(Example{s.Frame, s.Nanos, took})
 		bucket := stats.BucketOf(took)
 		asked := m.window.pointOf(r.since)
-		x.row.times.Add(asked, bucket)
-		m.window.kinds[r.kind].times.Add(asked, bucket)
+		for _, r := range [...]*row{&x.row, &m.window.kinds[r.kind]} {
+			r.times.Add(asked, bucket)
+			c := r.cell(asked)
+			c.slowest = max(c.slowest, uint32(took/1000))
+		}
 	}
 }
 

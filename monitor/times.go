@@ -14,6 +14,15 @@ type Times struct {
 	// last one those above, too. Below counts those up to FineZero seconds.
 	Below uint64
 	Fine  [fineBuckets]uint64
+	// Last are the last times in the buckets of Round.
+	Last [len(RoundLimits) + 1]Example
+}
+
+// Example is one of the times that were counted. The zero Example is none.
+type Example struct {
+	Frame uint64 // of the answer
+	Nanos int64  // Unix time of it
+	Took  int64  // nanoseconds
 }
 
 // RoundLimits are in seconds. Chosen: what a machine, a country and the world take to answer,
@@ -41,16 +50,17 @@ var fineLimits = func() (x [perDoubling]float64) {
 	return x
 }()
 
-// add adds a time in nanoseconds, which is not negative.
-func (t *Times) add(nanos int64) {
+// add adds a time, which is not negative.
+func (t *Times) add(x Example) {
 	t.Count++
-	t.Nanos += uint64(nanos)
-	s := float64(nanos) / 1e9
+	t.Nanos += uint64(x.Took)
+	s := float64(x.Took) / 1e9
 	i := 0
 	for i < len(RoundLimits) && s > RoundLimits[i] {
 		i++
 	}
 	t.Round[i]++
+	t.Last[i] = x
 	if s <= FineZero {
 		t.Below++
 		return

@@ -27,6 +27,7 @@ type window struct {
 type cell struct {
 	stats.Cell        // bytes are of payloads
 	late, unreachable uint32
+	slowest           uint32 // microseconds of the slowest answer, of those whose time is known
 	wireIn, wireOut   uint64 // bytes with headers
 }
 
@@ -71,6 +72,7 @@ func (c *cell) add(o *cell) {
 	c.Cell.Add(&o.Cell)
 	c.late += o.late
 	c.unreachable += o.unreachable
+	c.slowest = max(c.slowest, o.slowest)
 	c.wireIn += o.wireIn
 	c.wireOut += o.wireOut
 }
@@ -138,8 +140,8 @@ type Window struct {
 	First, Last int64  // Unix nanoseconds
 	// Timeline has neither clients nor what single servers were asked.
 	Timeline stats.TimelineSummary
-	// Stats has the totals and the servers. Percentiles are estimated from
-	// buckets, and the longest time is the limit of its bucket. Of clients there is nothing.
+	// Stats has the totals and the servers. Percentiles are estimated from buckets. Of clients there
+	// is nothing.
 	Stats stats.Summary
 }
 
@@ -194,7 +196,7 @@ func (m *Meter) addKinds(x *Window) {
 	s, n := &x.Stats, all.sum()
 	s.Requests, s.Replies = uint64(n.Requests), uint64(n.Replies)
 	s.Answered, s.Unanswered, s.Late = uint64(n.Answered), uint64(n.Unanswered), uint64(n.late)
-	s.Response = timesOf(&all.times)
+	s.Response = timesOf(&all.times, n.slowest)
 }
 
 // addServers adds the servers that there is room for, those that were asked most, and
@@ -239,15 +241,16 @@ func (x *slot) summary(n *cell) stats.Server {
 	return stats.Server{Addr: x.end.AddrPort(), Requests: uint64(n.Requests), Replies: uint64(n.Replies), Answered: uint64(n.Answered),
 		Unanswered: uint64(n.Unanswered), Late: uint64(n.late), BytesIn: n.BytesIn, BytesOut: n.BytesOut, WireIn: n.wireIn, WireOut: n.wireOut,
 		HasInfo: x.hasProfile, Name: bytes.Clone(p.Name.Whole()), Map: bytes.Clone(p.Map.Whole()), Players: p.Players, Max: p.Max,
-		ICMPErrors: uint64(n.unreachable), Response: timesOf(&x.row.times), Challenge: -1, Train: -1}
+		ICMPErrors: uint64(n.unreachable), Response: timesOf(&x.row.times, n.slowest), Challenge: -1, Train: -1}
 }
 
 // bucketError is by which share of it a percentile of a window can be off: buckets end at 1.5
 // times their begin.
 const bucketError = .5
 
-// timesOf returns the distribution of response times that buckets have.
-func timesOf(b *stats.Buckets) (t stats.Times) {
+// timesOf returns the distribution of response times that buckets have, of which the slowest took
+// so many microseconds.
+func timesOf(b *stats.Buckets, slowest uint32) (t stats.Times) {
 	var counts [stats.TimelineBuckets + 1]uint64
 	first, end := b.Range()
 	for i := range b.Len() {
@@ -260,7 +263,7 @@ func timesOf(b *stats.Buckets) (t stats.Times) {
 		rest := q * float64(t.Count)
 		for i, n := range counts {
 			if n > 0 && rest <= float64(n) {
-				from, to := stats.BucketFrom(i), stats.BucketFrom(i+1)
+				from, to := stats.BucketFrom(i), min(stats.BucketFrom(i+1), int64(t.Max))
 				return time.Duration(float64(from) + float64(to-from)*rest/float64(n))
 			}
 			rest -= float64(n)
@@ -268,7 +271,8 @@ func timesOf(b *stats.Buckets) (t stats.Times) {
 		return 0
 	}
 	if t.Count > 0 {
-		t.P50, t.P95, t.P99, t.Max, t.Error = at(.5), at(.95), at(.99), at(1), bucketError
+		t.Max = time.Duration(slowest) * time.Microsecond
+		t.P50, t.P95, t.P99, t.Error = at(.5), at(.95), at(.99), bucketError
 	}
 	return t
 }

@@ -22,7 +22,7 @@ type Config struct {
 	Renderer      render.Renderer // nil: messages are counted only
 	Out           io.Writer       // gets what a batch made in one Write, or several of about writeSize
 	HasManyInputs bool            // there are several inputs: messages name theirs
-	Jobs          int             // goroutines that serve the partitions, at least 1
+	Jobs          int             // goroutines that serve the partitions, at least 1; with 1 the same goroutine reads and writes, too
 	MaxMessages   int             // messages to write before the run ends, 0 for all
 	Memory        int64           // budget of all tables in bytes; 0 is DefaultMemory
 	DecodeAs      []DecodeAs
@@ -90,11 +90,10 @@ func (c *Config) wantsAll() bool {
 // passwords.
 func (c *Config) skipsTexts() (ofDatagrams bool, ofStreams map[*dissect.Proto]bool) {
 	ofDatagrams, ofStreams = true, map[*dissect.Proto]bool{}
+	showsChosen := c.Renderer != nil
+	showsAll := c.Dialogues != nil || c.Packets != nil || showsChosen && c.Filter == nil
 	for _, p := range c.Registry.Protos() {
-		skips := c.Renderer == nil && c.Dialogues == nil && c.Packets == nil
-		if c.Filter != nil && c.Dialogues == nil && c.Packets == nil {
-			skips = !c.Filter.Program.CanMatchProto(p)
-		}
+		skips := !showsAll && (c.Filter == nil || !showsChosen && !c.Filter.Program.ReadsTexts() || !c.Filter.Program.CanMatchProto(p))
 		if c.Registry.IsStream(p) {
 			ofStreams[p] = skips
 		} else {

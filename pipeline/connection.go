@@ -49,11 +49,38 @@ type direction struct {
 	hasWeakMessage bool   // there is a whole message that is too weak to be believed
 	passed         uint64 // bytes since the last message that could not be read
 	isClosed       bool   // its sender has closed it
+	// disputed are bytes of which it is unknown what the receiver read; N is 0 if there are none.
+	disputed tcpstream.Dispute
 
 	// While the protocol is unknown:
 	isBegun    bool // its first bytes were looked at
 	isSearched bool // the start of a message was searched for
 	sought     int  // bytes that were searched
+}
+
+// addDispute adds bytes of which it is unknown what the receiver read, and those between them and
+// others that no message had yet.
+func (w *direction) addDispute(x tcpstream.Dispute) {
+	if y := &w.disputed; y.N > 0 {
+		if int32(y.Seq-x.Seq) < 0 {
+			x.Seq = y.Seq
+		}
+		if int32(y.End-x.End) > 0 {
+			x.End = y.End
+		}
+	}
+	w.disputed = x
+}
+
+// takeDisputed reports whether disputed bytes are among the n from number seq on. Messages are
+// asked about in order: those that end up to there are removed.
+func (w *direction) takeDisputed(seq uint32, n int) bool {
+	x := w.disputed
+	end := seq + uint32(n)
+	if x.N > 0 && int32(end-x.End) >= 0 {
+		w.disputed.N = 0
+	}
+	return x.N > 0 && int32(x.Seq-end) < 0 && int32(x.End-seq) > 0
 }
 
 // serverEnd returns the index of the server's end, if end dir speaks to the server

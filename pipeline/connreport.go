@@ -98,7 +98,7 @@ func (r *connReport) reportMessage(c *tcpstream.Conn, k *connection, dir int, ch
 	r.addOrigin(&s, ch, x.off)
 	ctx := r.makeContext(c, k, dir)
 	ctx.Wire = x.wire
-	r.stream.Frame = s.frame
+	r.stream.Frame, r.stream.Disputed = s.frame, k.dirs[dir].takeDisputed(s.seq, len(x.data))
 	m := r.msg
 	m.Reset(k.dissector.Proto(), x.data)
 	k.dissector.Dissect(ctx, x.typ, x.data, m)

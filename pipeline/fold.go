@@ -260,10 +260,14 @@ func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
 // writeBrief is writeSpan for a brief.
 func (f *fold) writeBrief(b *batch, x *brief) (enough bool, err error) {
 	x.fill(&f.fact, &b.items[x.index])
-	if f.listener != nil {
-		f.listener.AddFact(&f.fact, nil, nil)
+	if f.filter != nil { // it chooses none of them
+		f.unmatched++
+	} else {
+		if f.listener != nil {
+			f.listener.AddFact(&f.fact, nil, nil)
+		}
+		f.countMessages(typeKey{x.proto, x.typ}, 1)
 	}
-	f.countMessages(typeKey{x.proto, x.typ}, 1)
 	if f.findings != nil {
 		f.findings.hosts.AddFact(&f.fact)
 	}

@@ -14,6 +14,7 @@ type parser struct {
 	reg        *dissect.Registry
 	flows      *track.Flows
 	tracker    *tracker
+	brevity    *brevity
 	skipsTexts bool             // see Config.skipsTexts
 	msg        *dissect.Message // is used again
 	parts      partFields
@@ -28,7 +29,8 @@ func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict
 		server, client = client, server
 	}
 	c.Passwords, c.Unread = p.flows.Passwords(server, client.Addr()), p.skipsTexts
-	p.readMessage(c, v, b)
+	isWhole := len(b) == len(s.data) // parts after a gap become fields
+	p.readMessage(c, v, b, isWhole && p.brevity.isEnough(v.Dissector.Proto(), v.Type))
 	m.Conf, m.Why = v.Conf, v.Why
 	if v.Type.Asks&dissect.AskRcon != 0 && !v.Type.FromServer() {
 		m.CollectPasswords(p.flows.OpenPasswords(server, client.Addr()))
@@ -42,11 +44,11 @@ func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict
 	p.finish(s, c.Passwords)
 }
 
-// readMessage fills in the message in b: without fields, if nobody reads them and the protocol
-// can do that.
-func (p *parser) readMessage(c *dissect.Context, v *dissect.Verdict, b []byte) {
+// readMessage fills in the message in b: without fields, if it may be brief and the dissector can
+// do that.
+func (p *parser) readMessage(c *dissect.Context, v *dissect.Verdict, b []byte, mayBeBrief bool) {
 	m, d := p.msg, v.Dissector
-	if p.skipsTexts {
+	if mayBeBrief {
 		if k, ok := d.(dissect.Keyer); ok && m.ResetBrief(k, c, v.Type, d.Proto(), b) {
 			return
 		}

@@ -14,9 +14,9 @@ type partition struct {
 	sights         *sightMaker // nil: there are no watchers
 	skipsDatagrams bool        // datagrams are for watchers only
 	marksSights    bool        // see Config.WatchesMatches
-	hasShortWay    bool        // for requests of usual forms
-	search         *search     // for the flow of the item at hand; a worker sets it
-	hasChanged     bool        // totals may differ from what they were when the worker handed them over
+	brevity        *brevity
+	search         *search // for the flow of the item at hand; a worker sets it
+	hasChanged     bool    // totals may differ from what they were when the worker handed them over
 	joiner         *joiner
 	streams        *streams // nil before the first segment: most captures have none
 	identifier     *identifier
@@ -32,10 +32,10 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	now, flows := &p.now, track.NewFlows(int(track.DefaultFlows*size))
 	p.emitter = newEmitter(now, cfg)
 	p.tracker = newTracker(now, int(track.DefaultExchanges*size), flows, p.emitter, cfg)
-	p.parser = &parser{msg: new(dissect.Message), reg: cfg.Registry, flows: flows, tracker: p.tracker}
+	p.brevity = newBrevity(cfg)
+	p.parser = &parser{msg: new(dissect.Message), reg: cfg.Registry, flows: flows, tracker: p.tracker, brevity: p.brevity}
 	p.parser.skipsTexts, p.skipsStreams = cfg.skipsTexts()
 	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser, last: new(lastLook)}
-	p.hasShortWay = p.parser.skipsTexts && cfg.Filter == nil && len(cfg.DecodeAs) == 0
 	p.joiner = newJoiner(now, size, p.identifier, p.tracker)
 	if len(cfg.Watchers) > 0 {
 		p.sights = &sightMaker{msg: new(dissect.Message), now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs}
@@ -80,7 +80,7 @@ func (p *partition) process(index int32, it *item, seg *segment) {
 		}
 	}
 	p.hasChanged = true
-	if p.hasShortWay && it.kind == kindDatagram {
+	if p.brevity.hasShortWay && it.kind == kindDatagram {
 		var isDone bool
 		if first, isDone = p.processUsual(it, first); isDone {
 			return

@@ -130,11 +130,13 @@ func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpst
 	w.isLost = true
 }
 
-// Conflict implements tcpstream.Sink: it reports bytes that came twice with different
-// content.
-func (s *streams) Conflict(c *tcpstream.Conn, dir int, frame uint64, n int) {
-	if k := s.connectionOf(c); k.dissector != nil {
-		s.report.reportFinding(c, k, &tcpstream.Conflict, uint64(n), dir)
+// Conflict implements tcpstream.Sink: it records and reports bytes that came twice with
+// different content.
+func (s *streams) Conflict(c *tcpstream.Conn, dir int, x tcpstream.Dispute) {
+	k := s.connectionOf(c)
+	k.dirs[dir].addDispute(x)
+	if k.dissector != nil {
+		s.report.reportFinding(c, k, &tcpstream.Conflict, uint64(x.N), dir)
 	}
 }
 

@@ -12,6 +12,7 @@ type tracker struct {
 	exchanges *track.Exchanges
 	emitter   *emitter
 	request   track.Message // of a usual form, is used again
+	brief     brief         // of a request that the fold does not get
 	isOn      bool          // see Config.wantsPairs; if not, messages pass unpaired
 }
 

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"qsniff/dissect"
+	"qsniff/filter"
 	"qsniff/finding"
 	"qsniff/track"
 	"qsniff/wire"
@@ -11,6 +12,27 @@ import (
 // its bytes show. Where nobody reads more of messages, such a request takes a short way: it teaches
 // its flow and finds its exchange as others do, but no message is made of it, and the fold gets a
 // brief in place of a span.
+
+// brevity decides of which messages in datagrams nobody reads more than their types and challenges.
+type brevity struct {
+	hasShortWay bool            // such requests of usual forms take the short way
+	isPossible  bool            // nobody reads more of messages that are not chosen
+	program     *filter.Program // what chooses them; nil: nobody reads more of any
+}
+
+func newBrevity(cfg *Config) *brevity {
+	b := &brevity{isPossible: cfg.Renderer == nil && cfg.Dialogues == nil && cfg.Packets == nil}
+	if f := cfg.Filter; f != nil {
+		b.isPossible, b.program = cfg.Dialogues == nil && cfg.Packets == nil, f.Program
+	}
+	b.hasShortWay = b.isPossible && len(cfg.DecodeAs) == 0 && !cfg.Filter.holds() // time passes for what is held with each message
+	return b
+}
+
+// isEnough reports whether nobody reads more of a message whose Key is found.
+func (b *brevity) isEnough(p *dissect.Proto, t *dissect.Type) bool {
+	return b.isPossible && (b.program == nil || !b.program.CanMatchUsual(p, t))
+}
 
 // brief is a request of a usual form, in the order of items. The fold takes the rest from the item.
 type brief struct {
@@ -53,7 +75,7 @@ func (p *partition) processUsual(it *item, first *look) (*look, bool) {
 	if l == nil {
 		l = p.identifier.lookOnce(it)
 	}
-	if !l.isUsual || !p.learn(it, l) {
+	if !l.isUsual || !p.brevity.isEnough(l.verdict.Dissector.Proto(), l.verdict.Type) || !p.learn(it, l) {
 		return l, false
 	}
 	p.tracker.trackRequest(it, l)
@@ -69,7 +91,7 @@ type search struct {
 // prepare prepares for an item, if it may be a request of a usual form: most of a flood are as long
 // as the last one.
 func (p *partition) prepare(index int32, it *item, s *search) {
-	if s.index = -1; p.hasShortWay && it.kind == kindDatagram && len(it.Payload) == p.identifier.last.n {
+	if s.index = -1; p.brevity.hasShortWay && it.kind == kindDatagram && len(it.Payload) == p.identifier.last.n {
 		s.index = index
 		p.parser.flows.Prepare(&s.Search, it.Dst, it.Src)
 	}
@@ -91,7 +113,12 @@ func (t *tracker) trackRequest(it *item, l *look) {
 		seg.count(typeKey{l.verdict.Dissector.Proto(), l.verdict.Type})
 		return
 	}
-	x := seg.newBrief()
+	x := &t.brief
+	if t.emitter.wantsAll {
+		x = seg.newBrief()
+	} else {
+		t.now.n.unmatched++
+	}
 	x.index, x.proto, x.typ, x.key = t.now.index, l.verdict.Dissector.Proto(), l.verdict.Type, l.key
 	x.step, x.id, x.broughtChallenge = track.NoStep, 0, false
 	if !t.isOn {
@@ -101,7 +128,7 @@ func (t *tracker) trackRequest(it *item, l *look) {
 	m.Src, m.Dst, m.Proto, m.Type, m.Key = it.Src, it.Dst, x.proto, x.typ, x.key
 	m.Frame, m.Nanos, m.Age, m.Expert = it.frame, it.nanos, it.age, m.Expert[:0]
 	x.step, x.id, x.broughtChallenge = t.exchanges.PlaceRequest(m)
-	if len(m.Expert) > 0 {
+	if len(m.Expert) > 0 && t.emitter.chooser == nil {
 		seg.briefs = seg.briefs[:len(seg.briefs)-1]
 		t.emitter.emitFound(it, x, m.Expert)
 	}

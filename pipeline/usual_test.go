@@ -1,12 +1,16 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"testing"
 
+	"qsniff/capture"
+	"qsniff/render"
 	"qsniff/render/jsonl"
 	"qsniff/render/tally"
 	"qsniff/track"
@@ -54,12 +58,58 @@ func TestShortWay(t *testing.T) {
 	}
 }
 
-// TestUsualRequests: most requests of the shipped captures take the short way, so TestShortWay is
-// about them.
+// TestShortWayFiltered: where a filter chooses no requests of the usual forms, or not all, everything
+// is as where all messages are read for a sink of packets.
+func TestShortWayFiltered(t *testing.T) {
+	data := mixed(t, 1, "floods", "stories")
+	run := func(text string, cfg Config) (string, []string, tally.Run) {
+		var out bytes.Buffer
+		l := &learned{}
+		cfg.Source, cfg.Registry, cfg.Out = open(t, data), registry(t), &out
+		cfg.Filter = &Filter{Program: compile(t, text)}
+		if cfg.Renderer == nil {
+			cfg.Listener = l
+		}
+		sum, err := Run(context.Background(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.String(), l.lines, sum
+	}
+	for _, text := range []string{
+		"a2s.info.players > 2", "a2s.info.players > 300", "not a2s", "a2s.challenge", "message == A2S_INFO", "message != A2S_INFO", "!a2s.info.players",
+		"finding", "exchange.answered", "rtt > 1ms", "frame.number in {7..900} and a2s.info.players", "count(a2s.rules.rules.name) > 3",
+		"goldsource.print.text_secret", "rcon.id > 3", `payload contains "rcon"`, "split.part",
+	} {
+		for _, r := range []render.Renderer{nil, jsonl.New(jsonl.Options{})} {
+			out, facts, sum := run(text, Config{Jobs: 2, Renderer: r})
+			want, wantFacts, wantSum := run(text, Config{Jobs: 1, Renderer: r, Packets: noPackets{}})
+			if out != want || !slices.Equal(facts, wantFacts) || fmt.Sprint(sum) != fmt.Sprint(wantSum) {
+				t.Errorf("%s, rendered: %v\ngot  %d bytes, %d facts, %+v\nwant %d, %d, %+v", text, r != nil, len(out), len(facts), sum, len(want), len(wantFacts), wantSum)
+			}
+		}
+	}
+}
+
+// noPackets is a PacketSink that wants none.
+type noPackets struct{}
+
+func (noPackets) AppendNote(dst []byte, _ *render.Event, _ bool) ([]byte, bool) { return dst, false }
+func (noPackets) AddMessage(*Pick)                                              {}
+func (noPackets) AddPackets(*capture.Batch) error                               { return nil }
+
+// TestUsualRequests: most requests of the shipped captures take the short way, also where a filter
+// chooses none of them but findings, so the tests above are about them.
 func TestUsualRequests(t *testing.T) {
-	parts := partitionsOf(&Config{Registry: registry(t), Listener: &learned{}})
-	briefs, spans := 0, 0
-	for _, b := range prepare(t, mixed(t, 1)) {
+	batches := prepare(t, mixed(t, 1))
+	for _, f := range []*Filter{nil, {Program: compile(t, "record == finding and not a2s")}} {
+		testUsualRequests(t, batches, &Config{Registry: registry(t), Listener: &learned{}, Filter: f})
+	}
+}
+
+func testUsualRequests(t *testing.T, batches []*batch, cfg *Config) {
+	parts, briefs, spans := partitionsOf(cfg), 0, 0
+	for _, b := range batches {
 		for _, p := range parts {
 			p.begin(b)
 			seg := new(segment)

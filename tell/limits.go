@@ -13,6 +13,10 @@ const (
 	// further servers are counted.
 	maxThreads = 256
 
+	// maxOver is how many findings that are over are remembered for those who ask what there was.
+	// Chosen: as many as may go on; the oldest are evicted.
+	maxOver = maxThreads
+
 	// quiet is for how long a finding must not repeat until it is over. Chosen: monitors ask once
 	// a minute, list sites every few minutes.
 	quiet = 10 * time.Minute
@@ -31,6 +35,10 @@ const (
 	// closing is how long an ended run waits until what it tells was delivered. Chosen: less than
 	// an interrupted run may take to end. The other process goes on.
 	closing = 500 * time.Millisecond
+
+	// reloading is how long a reload waits for the other process. Chosen: it reads a file, and orders
+	// before this one are in its queues at once.
+	reloading = 2 * time.Second
 )
 
 const (

@@ -20,6 +20,8 @@ type Order struct {
 	Lost   uint64  `json:"lost,omitempty"` // notes before this one that had no room
 	Reopen bool    `json:"reopen,omitempty"`
 	Report string  `json:"report,omitempty"` // a capture of which to make a report
+	// HooksFile is the file of services, which is to be read again.
+	HooksFile string `json:"hooks_file,omitempty"`
 }
 
 // Report is a line from the other process: how its start went, what went wrong, and how many Notes
@@ -27,9 +29,11 @@ type Order struct {
 type Report struct {
 	Ready   bool   `json:"ready,omitempty"`
 	Sandbox string `json:"sandbox,omitempty"` // with Ready: which rights it gave up
-	Failed  string `json:"failed,omitempty"`  // in place of Ready
+	Failed  string `json:"failed,omitempty"`  // in place of Ready; with Reloaded: why nothing has changed
 	Log     string `json:"log,omitempty"`
 	Sinks   []SinkCounts
+	// Reloaded marks the answer to Order.HooksFile.
+	Reloaded bool `json:"reloaded,omitempty"`
 }
 
 // Reports is the name of the sink that stands for reports of captures: Sent are those that were made,
@@ -55,6 +59,7 @@ type Messenger struct {
 	out    *json.Encoder
 	sinks  []SinkCounts
 	asked  chan Order // besides notes
+	loaded chan error // what came of Order.HooksFile
 	gone   atomic.Bool
 	ended  chan struct{} // the other process has closed its output
 	wrote  chan struct{} // all Notes are in the pipe
@@ -65,7 +70,7 @@ type Messenger struct {
 // it has opened its sinks. It calls log with each line about what went wrong later, from a
 // goroutine of its own.
 func Start(cmd *exec.Cmd, c *Config, log func(string)) (*Messenger, error) {
-	m := &Messenger{queue: NewQueue(), log: log, cmd: cmd, asked: make(chan Order, maxAsked), ended: make(chan struct{}), wrote: make(chan struct{})}
+	m := &Messenger{queue: NewQueue(), log: log, cmd: cmd, asked: make(chan Order, maxAsked), loaded: make(chan error, 1), ended: make(chan struct{}), wrote: make(chan struct{})}
 	var err error
 	if m.in, err = cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -110,6 +115,29 @@ func (m *Messenger) Reopen() { m.ask(Order{Reopen: true}) }
 
 // MakeReport has a report made of a capture, beside it. It reports false if too many are waiting.
 func (m *Messenger) MakeReport(capture string) bool { return m.ask(Order{Report: capture}) }
+
+// ReloadHooks has the file of services read again, and returns why that has changed nothing.
+func (m *Messenger) ReloadHooks(name string) error {
+	select {
+	case <-m.loaded: // of a reload that nobody waited for any more
+	default:
+	}
+	if !m.ask(Order{HooksFile: name}) {
+		return errBusy
+	}
+	timer := time.NewTimer(reloading)
+	defer timer.Stop()
+	select {
+	case err := <-m.loaded:
+		return err
+	case <-m.ended:
+		return errBusy
+	case <-timer.C:
+		return errBusy
+	}
+}
+
+var errBusy = errors.New("the process that tells of incidents does not answer")
 
 // ask passes an order on, unless the other process does not take any.
 func (m *Messenger) ask(o Order) bool {
@@ -175,6 +203,16 @@ func (m *Messenger) read(reports *json.Decoder) {
 		}
 		if r.Log != "" {
 			m.log(r.Log)
+		}
+		if r.Reloaded {
+			var err error
+			if r.Failed != "" {
+				err = errors.New(r.Failed)
+			}
+			select {
+			case m.loaded <- err:
+			default:
+			}
 		}
 		if r.Sinks != nil {
 			m.mu.Lock()

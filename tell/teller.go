@@ -1,6 +1,7 @@
 package tell
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -42,9 +43,10 @@ type Teller struct {
 	json     *jsonl.Renderer
 	names    *lru.Table[endKey, track.ShortText]
 	findings map[findingKey]*findingThread
-	begun    int    // finding threads so far
-	crowded  uint64 // findings of further threads than maxThreads
-	checked  int64  // when it was last looked which of them are over
+	over     []stats.Repeats // the last ones that ended, at most maxOver
+	begun    int             // finding threads so far
+	crowded  uint64          // findings of further threads than maxThreads
+	checked  int64           // when it was last looked which of them are over
 }
 
 // New returns a Teller. It calls o.Put with each Note.
@@ -233,7 +235,24 @@ func (t *Teller) endFindings(after int64) {
 	slices.SortFunc(over, func(a, b *findingThread) int { return a.no - b.no })
 	for _, x := range over {
 		t.tellFinding(x, Ends, flood.Ends)
+		t.over = append(t.over, x.Repeats)
 	}
+	t.over = slices.Delete(t.over, 0, max(0, len(t.over)-maxOver))
+}
+
+// Findings returns the findings that were told and were seen since a time, those that go on and
+// those that are over: the worst first, then the most frequent. Nobody changes what it returns.
+func (t *Teller) Findings(since int64) []stats.Repeats {
+	t.over = slices.DeleteFunc(t.over, func(r stats.Repeats) bool { return r.Last < since })
+	all := slices.Clone(t.over)
+	for _, x := range t.findings {
+		all = append(all, x.Repeats)
+	}
+	slices.SortFunc(all, func(a, b stats.Repeats) int {
+		return cmp.Or(cmp.Compare(b.Expert.Severity, a.Expert.Severity), cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Expert.Code.ID, b.Expert.Code.ID), a.Server.Compare(b.Server), cmp.Compare(a.First, b.First))
+	})
+	return all
 }
 
 func (t *Teller) tellFinding(x *findingThread, e Event, event flood.Event) {

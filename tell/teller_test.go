@@ -138,7 +138,13 @@ func TestFinding(t *testing.T) {
 		t.Errorf("%v in %s", err, last.Line)
 	}
 	x.AddFinding(999, at, server, server, found(finding.Error, ""))
+	if all := x.Findings(at); len(all) != 2 || all[0].Count != 250 || all[1].Count != 1 {
+		t.Errorf("one that is over and one that goes on: %+v", all)
+	}
 	x.End(0, at)
+	if all := x.Findings(at + 1); len(all) != 0 {
+		t.Errorf("after the time: %+v", all)
+	}
 	checkNotes(t, "anew", (*got)[4:], "20261123T030000Z-f2 open error X-S01", "20261123T030000Z-f2 close error X-S01")
 }
 
@@ -166,6 +172,12 @@ func TestManyFindings(t *testing.T) {
 		t.Errorf("%d notes, %d not told", len(*got), x.Crowded())
 	}
 	x.End(0, start.UnixNano())
+	x.AddFinding(1, start.UnixNano(), server, server, found(finding.Error, ""))
+	x.End(0, start.UnixNano())
+	*got = (*got)[:2*maxThreads]
+	if all := x.Findings(0); len(all) != maxOver {
+		t.Errorf("%d findings are remembered", len(all))
+	}
 	if n := (*got)[len(*got)-1]; len(*got) != 2*maxThreads || n.Thread != fmt.Sprintf("20261123T030000Z-f%d", maxThreads) {
 		t.Errorf("%d notes, the last is %s", len(*got), n.Thread)
 	}

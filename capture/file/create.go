@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"qsniff/internal/flock"
 )
@@ -57,10 +58,44 @@ func createNew(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 }
 
-// makeRoom removes the file that has the name of a new one, if it may be replaced: a
-// regular file that no capture is writing, and replace is set. Otherwise it returns an
-// error that names what is there.
+// CheckCreate returns the error with which CreateFile would fail, and leaves everything as it was.
+func CheckCreate(name string, replace bool) error {
+	if _, err := os.Lstat(name); err == nil {
+		if err := checkOld(name, replace); err != nil {
+			return err
+		}
+	}
+	return CheckFolder(filepath.Dir(name))
+}
+
+// CheckFolder returns an error if no file can be created in a folder: it creates one, and removes
+// it.
+func CheckFolder(folder string) error {
+	f, err := os.CreateTemp(folder, ".qsniff-check-*")
+	if err != nil {
+		return WriteError(filepath.Join(folder, "."), err)
+	}
+	f.Close()
+	if err := os.Remove(f.Name()); err != nil {
+		return WriteError(f.Name(), err)
+	}
+	return nil
+}
+
+// makeRoom removes the file that has the name of a new one, if it may be replaced.
 func makeRoom(name string, replace bool) error {
+	if err := checkOld(name, replace); err != nil {
+		return err
+	}
+	if err := os.Remove(name); err != nil {
+		return WriteError(name, err)
+	}
+	return nil
+}
+
+// checkOld returns an error that names what has the name of a new file, unless it may be replaced: a
+// regular file that no capture is writing, and replace is set.
+func checkOld(name string, replace bool) error {
 	refuse := func(reason, hint string) error {
 		return &Error{File: name, Offset: wholeFile, Err: fs.ErrExist, Reason: reason, Hint: hint}
 	}
@@ -90,9 +125,6 @@ func makeRoom(name string, replace bool) error {
 	}
 	if !replace {
 		return refuse("there is a file of this name", "choose another name, or overwrite it with --force")
-	}
-	if err := os.Remove(name); err != nil {
-		return WriteError(name, err)
 	}
 	return nil
 }

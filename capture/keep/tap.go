@@ -21,10 +21,12 @@ type Tap struct {
 	lastError  string // the last one given to onError
 	seenAlarms uint64 // Alarms.Begun at the last look
 	onError    func(error)
-	mu         sync.Mutex // guards reading Source, and all other fields
+	mu         sync.Mutex // guards reading Source, and all other fields but kept
 	ended      bool
 	lastRead   time.Time     // when the decoder last took packets
 	undecoded  atomic.Uint64 // packets that the decoder was not given
+	keptMu     sync.Mutex
+	kept       Stats // after the last read: who asks for it must not wait for packets
 }
 
 // NewTap returns a Tap that writes the packets of src to keep, which may be nil. It calls
@@ -69,7 +71,19 @@ func (t *Tap) readAndKeep(b *capture.Batch) error {
 	if t.keep.ring != nil {
 		t.reportChange(t.keep.ring.Expire(now))
 	}
+	kept := t.keep.Stats()
+	t.keptMu.Lock()
+	defer t.keptMu.Unlock()
+	t.kept = kept
 	return err
+}
+
+// Kept returns what was written up to the last packets that were read. It may be called by any
+// goroutine, and does not wait.
+func (t *Tap) Kept() Stats {
+	t.keptMu.Lock()
+	defer t.keptMu.Unlock()
+	return t.kept
 }
 
 // reportChange calls onError with an error that differs from the one before.

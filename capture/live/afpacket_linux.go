@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"unsafe"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
 	"qsniff/capture"
+	"qsniff/internal/mem"
 )
 
 // HasAFPacket reports whether this build has the backend AFPacket.
@@ -236,10 +236,7 @@ func (s *packetSocket) checkInterface() error {
 
 // drops adds what the kernel has counted since the last call.
 func (s *packetSocket) drops() uint64 {
-	size := uint32(unsafe.Sizeof(s.stats))
-	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_PACKET, unix.PACKET_STATISTICS,
-		uintptr(unsafe.Pointer(&s.stats)), uintptr(unsafe.Pointer(&size)), 0)
-	if errno == 0 {
+	if mem.GetSocketOption(s.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS, &s.stats) {
 		s.dropped += uint64(s.stats.drops)
 	}
 	return s.dropped

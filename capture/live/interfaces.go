@@ -55,6 +55,13 @@ func prefixOf(n *net.IPNet) netip.Prefix {
 	return netip.PrefixFrom(a.Unmap(), ones)
 }
 
+// CheckInterface returns the error with which Open would refuse an interface that does not exist
+// or is down. Whether this process may capture on it, it leaves open.
+func CheckInterface(name string) error {
+	_, err := findTarget(name)
+	return err
+}
+
 // findTarget returns the interface of that name, or an error if it does not exist or is
 // down.
 func findTarget(name string) (target, error) {

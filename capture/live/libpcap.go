@@ -25,16 +25,18 @@ struct live_reader {
 	struct live_record records[1024];
 };
 
-static struct live_reader *live_open(void *pcap) {
+static struct live_reader *live_open(pcap_t *pcap) {
 	struct live_reader *r = calloc(1, sizeof *r);
 	if (r)
 		r->pcap = pcap;
 	return r;
 }
 
+static void live_close(struct live_reader *r) { free(r); }
+
 // live_read copies packets after one another into buf until most are there, the next
 // does not fit, or none is waiting. It returns how many.
-static int live_read(struct live_reader *r, void *buf, uint32_t room, int most) {
+static int live_read(struct live_reader *r, uint8_t *buf, uint32_t room, int most) {
 	int n = 0;
 	r->used = 0;
 	while (n < most) {
@@ -49,7 +51,7 @@ static int live_read(struct live_reader *r, void *buf, uint32_t room, int most) 
 		uint32_t captured = r->header->caplen;
 		if (captured > room - r->used)
 			break;
-		memcpy((char *)buf + r->used, r->data, captured);
+		memcpy(buf + r->used, r->data, captured);
 		struct live_record *x = &r->records[n++];
 		x->sec = r->header->ts.tv_sec;
 		x->frac = r->header->ts.tv_usec;
@@ -69,7 +71,6 @@ import (
 	"reflect"
 	"strings"
 	"time"
-	"unsafe"
 
 	"github.com/google/gopacket/pcap"
 	"golang.org/x/net/bpf"
@@ -166,7 +167,7 @@ func (h *libpcapHandle) takeOver(o *Options) error {
 	if C.pcap_get_tstamp_precision(h.pcap) == C.PCAP_TSTAMP_PRECISION_NANO {
 		h.unit = 1
 	}
-	if h.reader = C.live_open(unsafe.Pointer(h.pcap)); h.reader == nil {
+	if h.reader = C.live_open(h.pcap); h.reader == nil {
 		return errors.New("libpcap: out of memory")
 	}
 	return h.setFilter(o)
@@ -219,7 +220,7 @@ func (h *libpcapHandle) read(b *capture.Batch, iface uint16, most int) error {
 		return nil
 	}
 	buf := b.Buf[start : start+room]
-	n := int(C.live_read(h.reader, unsafe.Pointer(&buf[0]), C.uint32_t(room), C.int(most)))
+	n := int(C.live_read(h.reader, (*C.uint8_t)(&buf[0]), C.uint32_t(room), C.int(most)))
 	b.Buf = b.Buf[:start+int(h.reader.used)]
 	for i := range h.reader.records[:n] {
 		r := &h.reader.records[i]
@@ -269,6 +270,6 @@ func (h *libpcapHandle) descriptor() int { return h.fd }
 
 func (h *libpcapHandle) close() {
 	h.opened.Close()
-	C.free(unsafe.Pointer(h.reader))
+	C.live_close(h.reader)
 	h.reader = nil
 }

@@ -2,8 +2,8 @@ package live
 
 import (
 	"encoding/binary"
-	"sync/atomic"
-	"unsafe"
+
+	"qsniff/internal/mem"
 )
 
 // A block of the ring, all numbers but the protocol in the host's order
@@ -143,15 +143,11 @@ func (w *blockWalker) next(f *frame) bool {
 // isReadable reports whether the kernel has handed over a block. All that the kernel
 // wrote into it before is visible then.
 func isReadable(block []byte) bool {
-	return atomic.LoadUint32(blockStatus(block))&statusUser != 0
+	return mem.Status(block, blockStatusAt).Load()&statusUser != 0
 }
 
 // release gives a block back to the kernel.
-func release(block []byte) { atomic.StoreUint32(blockStatus(block), statusKernel) }
-
-func blockStatus(block []byte) *uint32 {
-	return (*uint32)(unsafe.Pointer(&block[:blockHeader][blockStatusAt])) // aligned: blocks begin at pages
-}
+func release(block []byte) { mem.Status(block, blockStatusAt).Store(statusKernel) }
 
 // size returns how many bytes a packet takes in a batch.
 func (f *frame) size(link uint16) int {

@@ -65,8 +65,10 @@ func tooManyError(path string) error {
 		Hint: "move some away, or make the files longer"}
 }
 
-// addFinished records a finished file, if anything bounds finished files.
+// addFinished counts a finished file, and records it if anything bounds finished files.
 func (w *Writer) addFinished(k ringFile) {
+	w.stats.Present++
+	w.stats.PresentBytes += k.size
 	if w.opt.Files > 0 || w.opt.Total > 0 || w.opt.Age > 0 {
 		w.finished = append(w.finished, k)
 		w.bytes += k.size
@@ -208,6 +210,7 @@ func (w *Writer) Expire(nanos int64) error {
 		if err := w.remove(0); err != nil {
 			return err
 		}
+		w.stats.Expired++
 	}
 	return nil
 }
@@ -228,6 +231,8 @@ func (w *Writer) remove(i int) error {
 	}
 	w.finished = slices.Delete(w.finished, i, i+1)
 	w.bytes -= k.size
+	w.stats.Present--
+	w.stats.PresentBytes -= k.size
 	if i < w.foreign {
 		w.foreign--
 	}

@@ -86,7 +86,7 @@ func TestAge(t *testing.T) {
 	if got := numbersIn(t, dir); got != "7 7.html 8 8.html 9 9.html 10 10.html" { // the 7th ended 31 s before
 		t.Errorf("files %s", got)
 	}
-	if s := w.Stats(); s.Removed != 6 {
+	if s := w.Stats(); s.Removed != 6 || s.Expired != 6 || s.Present != 4 || s.PresentBytes < 4*100*12 {
 		t.Errorf("%+v", s)
 	}
 	if err := w.Expire(packetAt(100_000).Nanos); err != nil {

@@ -76,8 +76,14 @@ type Stats struct {
 	Refused uint64 // packets that the format cannot hold
 	Files   uint64 // finished by this run
 	Removed uint64 // old files
+	Expired uint64 // of these, those that were older than Options.Age
 	Errors  uint64 // attempts to write, rename or remove that failed
 	Failing error  // why packets are not written at the moment, or nil
+
+	// Present and PresentBytes are the finished files that are there now, with those of earlier runs
+	// that a limit counts.
+	Present      uint64
+	PresentBytes int64
 }
 
 // Writer is a ring of files that is being written.

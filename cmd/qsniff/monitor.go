@@ -94,7 +94,7 @@ or reads a capture or a ring of files that another program writes. It never send
 A server has figures of its own if --servers names it with its port, or once it has
 answered somebody: on interfaces, at an address of this host, or one that --servers
 names. All others are "other". No address of a client is in any figure; the page has the sources of
-incidents. It has no exchanges and findings, as messages are not kept. While somebody looks,
+incidents. It has no exchanges, as messages are not kept. While somebody looks,
 it is made anew every 2 s, once for all; 32 can look at a time.
 
 It listens on 127.0.0.1:9477 only. Elsewhere it wants --web-token-file, a file with a token
@@ -114,12 +114,12 @@ count more:
 
 ` + tellHelp + `
 Findings are found in messages, which --tell-findings has decoded: that takes twice the
-time.
+time. The page has those of the last hour, then: at most 256 that go on and 256 that are over.
 
-SIGHUP reads that file again, with the files that it names: thresholds, servers, the token
-and the certificate change without a restart; the log says what does not. The file of
---tell is opened anew. SIGTERM ends it. What
-happens is on standard error, a line each, as text or as JSON.
+SIGHUP reads that file again, with the files that it names: thresholds, servers, the token,
+the certificate and the services of --webhooks change without a restart; the log says what does
+not. A service that stays gets what waits for it. The file of --tell is opened anew. SIGTERM ends
+it. What happens is on standard error, a line each, as text or as JSON.
 
 Once everything is open, the program gives up what it does not need any more, as qsniff
 live does; files it has to read again stay readable.
@@ -131,7 +131,7 @@ func (o *monitorOptions) register(cmd *cobra.Command) {
 	o.flags, f.SortFlags = f, false
 	o.registerCapture(cmd, " in place of reading FILE")
 	f.StringVar(&o.config, "config", "", "take flags from `FILE`, a TOML file with their long names")
-	f.BoolVar(&o.check, "check", false, "check flags and files, print what would run, and end")
+	f.BoolVar(&o.check, "check", false, "check flags, and files as a start would open them, print what would run, and end")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:9477", "answer over HTTP at `ADDR:PORT`")
 	f.StringArrayVar(&o.hosts, "host", nil, "a `NAME` under which readers may ask, besides the address; may be given several times")
 	f.StringVar(&o.tokenFile, "web-token-file", "", "readers must bring the token in `FILE`")

@@ -5,7 +5,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -151,25 +150,4 @@ func suggestFlag(flags *pflag.FlagSet, word string) string {
 		return "did you mean " + strings.Join(near, ", ") + "?"
 	}
 	return "qsniff monitor --help lists all flags"
-}
-
-// printCheck prints what would run.
-func (o *monitorOptions) printCheck(w io.Writer, args []string) error {
-	what := "capture on " + strings.Join(o.interfaces, ", ")
-	if !o.isLive() {
-		what = "read " + args[0]
-	}
-	token, tls := "no token", "no encryption"
-	if len(o.token) > 0 {
-		token = "a token"
-	}
-	if o.cert != "" {
-		tls = "encrypted"
-	}
-	servers := "those that answer"
-	if o.servers != "" {
-		servers = o.servers
-	}
-	_, err := fmt.Fprintf(w, "monitor would %s\nlisten:  %s, %s, %s\nservers: %s, at most %d that are not named\n", what, o.listen, token, tls, servers, o.maxServers)
-	return err
 }

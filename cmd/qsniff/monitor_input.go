@@ -23,7 +23,7 @@ type monitored struct {
 	what   string          // for people
 	stop   func()          // ends the capture; what was captured is still delivered
 	close  func() error
-	count  func(*counters.Live) // may be nil
+	count  func(*counters.Result) // fills in what is counted before packets are decoded; may be nil
 	policy sandbox.Policy
 	live   *liveRun // nil: no interfaces
 }
@@ -42,7 +42,11 @@ func openMonitored(ctx context.Context, opts *monitorOptions, args []string, io 
 		l.tap.Finish()
 		return nil, err
 	}
-	count := func(n *counters.Live) { n.Kernel, n.Card = l.tap.Drops() }
+	count := func(n *counters.Result) {
+		n.Live.Kernel, n.Live.Card = l.tap.Drops()
+		n.Live.Undecoded = l.tap.Undecoded()
+		n.Files = l.tap.Kept()
+	}
 	return &monitored{cfg: l.cfg, ctx: context.WithoutCancel(ctx), what: strings.Join(opts.interfaces, ", ") + " (" + l.tap.Backend().String() + ")",
 		stop: l.tap.Stop, close: l.tap.Finish, live: l, count: count, policy: policy}, nil
 }

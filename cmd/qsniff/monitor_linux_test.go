@@ -227,7 +227,7 @@ func TestLiveMonitor(t *testing.T) {
 		t.Run(b, func(t *testing.T) {
 			server, clients := cable(t)
 			server.Serve(t, gameAddr, gameServer())
-			w := &watcher{cmd: exec.Command("qsniff", "monitor", "-i", serverEnd, "--backend", b, "--log-format", "json")}
+			w := &watcher{cmd: exec.Command("qsniff", "monitor", "-i", serverEnd, "--backend", b, "--log-format", "json", "-w", filepath.Join(t.TempDir(), "q.pcapng"), "--ring-size", "2K", "--ring-files", "3")}
 			w.passSocket(t)
 			w.start(t, server.Start)
 			timing.Await(t, "readiness", func() bool { status, _ := w.get(t, "/readyz"); return status == http.StatusOK })
@@ -247,6 +247,10 @@ func TestLiveMonitor(t *testing.T) {
 			}
 			if got["process_cpu_seconds_total"] == 0 || got["process_resident_memory_bytes"] == 0 || got["qsniff_capture_dropped_by_kernel_total"] != 0 {
 				t.Errorf("CPU %v, memory %v, %v dropped", got["process_cpu_seconds_total"], got["process_resident_memory_bytes"], got["qsniff_capture_dropped_by_kernel_total"])
+			}
+			if got["qsniff_kept_written_total"] < 120 || got["qsniff_kept_present_files"] < 2 || got["qsniff_kept_present_files"] > 3 || got["qsniff_kept_present_bytes"] > 3*2048 ||
+				got["qsniff_kept_files_removed_total"] == 0 {
+				t.Errorf("packets in files: %v", got)
 			}
 			if box := fmt.Sprint(w.logged("sandbox")); !strings.Contains(box, "capabilities dropped") || !strings.Contains(box, "tcp: none") {
 				t.Errorf("sandbox: %s", box)

@@ -18,6 +18,7 @@ import (
 	"qsniff/render"
 	"qsniff/render/html"
 	"qsniff/render/jsonl"
+	"qsniff/stats"
 )
 
 // livePage is the page of a monitor: the report of the last hour, made of what the monitor counts.
@@ -58,6 +59,8 @@ func (m *monitorRun) addPage() error {
 type hour struct {
 	*monitor.Window
 	incidents  []flood.Incident
+	findings   []stats.Repeats
+	crowded    uint64 // findings for which there was no room
 	omitted    flood.Omitted
 	fullTables []string
 }
@@ -66,7 +69,11 @@ type hour struct {
 func (p *livePage) take() *hour {
 	w := p.m.meter.Window(reportServers)
 	p.kept.Forget(w.First)
-	return &hour{w, slices.Clone(p.kept.Incidents()), p.kept.Omitted(p.m.detector.Detector), p.m.detector.FullTables()}
+	h := &hour{Window: w, incidents: slices.Clone(p.kept.Incidents()), omitted: p.kept.Omitted(p.m.detector.Detector), fullTables: p.m.detector.FullTables()}
+	if t := p.m.teller; t != nil {
+		h.findings, h.crowded = t.Findings(w.First), t.Crowded()
+	}
+	return h
 }
 
 // ask has the goroutine of the pipeline take the last hour between two batches.
@@ -104,8 +111,8 @@ func (p *livePage) make(ctx context.Context) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// report returns the report of an hour: messages are not decoded, so there are no exchanges in it and
-// no findings, and no clients but those of incidents.
+// report returns the report of an hour: there are no exchanges in it, no clients but those of
+// incidents and findings, and no findings where messages are not decoded.
 func (p *livePage) report(h *hour) (*render.Report, error) {
 	build := readBuild()
 	r := &render.Report{Version: build.short(), Command: "qsniff monitor", Files: []render.ReportFile{{Name: p.m.in.what, Bytes: -1}}, Timeline: &h.Timeline}
@@ -116,7 +123,11 @@ func (p *livePage) report(h *hour) (*render.Report, error) {
 	run := &r.Stats.Run
 	run.Packets, run.First, run.Last = h.Packets, h.First, h.Last
 	r.Left.Servers = h.Stats.ServersUnlisted
-	r.Findings = &render.Findings{Run: *run}
+	if p.m.opts.findings != "none" {
+		r.Findings = &render.Findings{Run: *run, FindingSummary: stats.FindingSummary{Repeats: h.findings}}
+		cutFindings(r)
+		r.Left.Findings += h.crowded
+	}
 	r.Floods = &render.Floods{Run: *run, Seen: &flood.Seen{Queries: h.Stats.Requests, Replies: h.Stats.Replies}, Unnamed: h.omitted, FullTables: h.fullTables,
 		Limits: p.m.opts.limits, IsLimited: p.m.opts.ownServers != nil, Expiry: advice.DefaultExpiry, IsLive: p.m.in.live != nil}
 	for i := range h.incidents {

@@ -21,7 +21,7 @@ import (
 )
 
 // reloadable are the flags that SIGHUP changes, with the files that they name.
-var reloadable = []string{"servers", "thresholds", "web-token-file", "web-cert", "web-key"}
+var reloadable = []string{"servers", "thresholds", "web-token-file", "web-cert", "web-key", "webhooks"}
 
 // reload reads the configuration and the files that it names again. What is wrong leaves all as it
 // was.
@@ -47,6 +47,12 @@ func (m *monitorRun) reload() {
 func (m *monitorRun) applyReload(next *monitorOptions) error {
 	if m.server.WantsToken() != (len(next.token) > 0) || m.cert.isSet() != (next.cert != "") {
 		return errors.New("a token or a certificate comes or goes: that takes a restart")
+	}
+	if (m.opts.hooks == "") != (next.hooks == "") {
+		return errors.New("--webhooks comes or goes: that takes a restart")
+	}
+	if err := m.told.reloadHooks(next.hooks); err != nil {
+		return err
 	}
 	if _, err := m.cert.load(next.cert, next.key); err != nil {
 		return err

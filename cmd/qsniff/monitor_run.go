@@ -27,6 +27,7 @@ import (
 	"qsniff/pipeline"
 	"qsniff/render/counters"
 	"qsniff/render/tally"
+	"qsniff/tell"
 	"qsniff/track"
 )
 
@@ -42,7 +43,8 @@ type monitorRun struct {
 	detector *incidents
 	server   *serve.Server
 	page     *livePage
-	told     *telling // nil: nobody is told of incidents
+	told     *telling     // nil: nobody is told of incidents
+	teller   *tell.Teller // that of told, or one for the page's findings; nil: none are wanted
 	cert     certificate
 	stall    time.Duration // stallAfter, but in tests
 	pulse    atomic.Int64  // when a batch was last read, by monotonic
@@ -119,6 +121,11 @@ func (o *monitorOptions) openListener(ctx context.Context) (net.Listener, error)
 	return l, nil
 }
 
+// noTokenError is about an address that others reach, and no token.
+func (o *monitorOptions) noTokenError() error {
+	return &usageError{fmt.Errorf("--listen %s: %w", o.listen, serve.ErrNoToken), "--web-token-file FILE names one; 127.0.0.1 needs none"}
+}
+
 // addServer makes the server on a listener.
 func (m *monitorRun) addServer(l net.Listener) error {
 	o := m.opts
@@ -128,7 +135,7 @@ func (m *monitorRun) addServer(l net.Listener) error {
 	}
 	m.server, err = serve.New(l, serve.Options{Hosts: o.hosts, Token: o.token, TLS: config, Health: m.health, Log: m.log})
 	if errors.Is(err, serve.ErrNoToken) {
-		return &usageError{fmt.Errorf("--listen %s: %w", o.listen, err), "--web-token-file FILE names one; 127.0.0.1 needs none"}
+		return o.noTokenError()
 	}
 	if err == nil && !serve.IsLoopback(l) {
 		m.log.Warn("others than this machine can reach the figures", "address", l.Addr().String(), "encrypted", config != nil)
@@ -248,7 +255,7 @@ func (m *monitorRun) progress(read capture.Stats, totals func() tally.Run) {
 		r.Run = totals()
 		r.Floods = new(flood.Collector).Omitted(m.detector.Detector)
 		if m.in.count != nil {
-			m.in.count(&r.Live)
+			m.in.count(r)
 		}
 	})
 }

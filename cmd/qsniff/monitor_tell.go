@@ -5,6 +5,7 @@ package main
 import (
 	"qsniff/flood"
 	"qsniff/pipeline"
+	"qsniff/tell"
 	"qsniff/track"
 )
 
@@ -31,13 +32,18 @@ func (m *monitorRun) addTelling(cfg *pipeline.Config) {
 	if m.in.live != nil {
 		observe(m.in.live.noteAlarm)
 	}
-	if m.told == nil {
+	if m.told == nil && m.opts.findings == "none" {
 		return
 	}
-	observe(m.told.Observe)
-	cfg.Watchers = append([]track.Watcher{m.told}, cfg.Watchers...)
+	if m.told != nil {
+		m.teller = m.told.Teller
+	} else { // the page has the findings
+		m.teller = m.opts.newTeller(m.opts.ownServers, func(*tell.Note) {})
+	}
+	observe(m.teller.Observe)
+	cfg.Watchers = append([]track.Watcher{m.teller}, cfg.Watchers...)
 	if m.opts.findings != "none" {
-		cfg.Listener = m.told
+		cfg.Listener = m.teller
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 )
 
 // TestMonitorTells: an incident is told by its server's name while it goes on and when it is over; a
-// service that hangs costs nobody else anything; SIGHUP in the middle has the file opened anew; and
-// a monitor that cannot tell any more says that it is not well.
+// service that hangs costs nobody else anything; SIGHUP in the middle has the file opened anew and a
+// new service told, in the sandbox; and a monitor that cannot tell any more says that it is not well.
 func TestMonitorTells(t *testing.T) {
 	var mu sync.Mutex
 	got := ""
@@ -36,9 +36,13 @@ func TestMonitorTells(t *testing.T) {
 	defer close(over)
 	dir := t.TempDir()
 	name, hooks := filepath.Join(dir, "out.jsonl"), filepath.Join(dir, "hooks")
-	if err := os.WriteFile(hooks, fmt.Appendf(nil, "ntfy %s/topic\nslack %s/SECRET\n", works.URL, hangs.URL), 0o600); err != nil {
-		t.Fatal(err)
+	putHooks := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(hooks, fmt.Appendf(nil, "ntfy %s/topic\nslack %s/SECRET\n%s", works.URL, hangs.URL, text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+	putHooks("")
 	w := watchPipe(t, "--tell", name, "--webhooks", hooks)
 	server, n := netip.MustParseAddrPort(watchedServer), 0
 	calm := func() {
@@ -65,6 +69,12 @@ func TestMonitorTells(t *testing.T) {
 	if err := os.Rename(name, name+".old"); err != nil {
 		t.Fatal(err)
 	}
+	putHooks("sms nonsense")
+	if err := w.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitLog(t, "nothing was reloaded", `line 3: "sms" is no service`)
+	putHooks("json " + works.URL)
 	hangUp(t, w, 1)
 	flood()
 	calm()
@@ -73,7 +83,7 @@ func TestMonitorTells(t *testing.T) {
 	timing.Await(t, "the end at the service", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return strings.Contains(got, "ALERT flood_spoofed at udp/"+watchedServer+" (a server)") && strings.Contains(got, "New: ") && strings.Contains(got, "Over: ")
+		return strings.Contains(got, "ALERT flood_spoofed at udp/"+watchedServer+" (a server)") && strings.Contains(got, "New: ") && strings.Contains(got, "Over: ") && strings.Contains(got, `"event":"close"`)
 	})
 	timing.Await(t, "the counts", func() bool {
 		_, body := w.get(t, "/metrics")

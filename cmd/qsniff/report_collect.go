@@ -93,10 +93,7 @@ func (c *reportCollector) report(run tally.Run, args []string) (*render.Report, 
 	}
 	r.Timeline = c.timeline.Summary(run.First, run.Last)
 	r.Findings = &render.Findings{Run: run, FindingSummary: *c.findings.Summary()}
-	if n := len(r.Findings.Repeats); n > reportFindings {
-		r.Left.Findings = uint64(n - reportFindings)
-		r.Findings.Repeats = r.Findings.Repeats[:reportFindings]
-	}
+	cutFindings(r)
 	r.Floods = c.floods(run)
 	all := r.Floods.Incidents
 	r.Floods.Incidents = cutIncidents(slices.Clone(all))
@@ -105,6 +102,14 @@ func (c *reportCollector) report(run tally.Run, args []string) (*render.Report, 
 	var err error
 	r.Explain, err = explainReport(r)
 	return r, err
+}
+
+// cutFindings drops those for which a report has no room: the least urgent.
+func cutFindings(r *render.Report) {
+	if n := len(r.Findings.Repeats); n > reportFindings {
+		r.Left.Findings = uint64(n - reportFindings)
+		r.Findings.Repeats = r.Findings.Repeats[:reportFindings]
+	}
 }
 
 // floods returns the incidents.
@@ -160,7 +165,7 @@ func explainReport(r *render.Report) ([]render.Explained, error) {
 	for _, f := range findings {
 		hasCode := func(x stats.Finding) bool { return x.Code.ID == f.ID }
 		isListed := func(x stats.Repeats) bool { return x.Expert.Code.ID == f.ID }
-		if slices.ContainsFunc(r.Stats.Findings, hasCode) || slices.ContainsFunc(r.Findings.Repeats, isListed) {
+		if slices.ContainsFunc(r.Stats.Findings, hasCode) || r.Findings != nil && slices.ContainsFunc(r.Findings.Repeats, isListed) {
 			add(f.ID, f)
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"qsniff/render/manual"
 )
 
 func newRoot(io streams) *cobra.Command {
@@ -51,7 +54,7 @@ func newRoot(io streams) *cobra.Command {
 				return err
 			}
 		}
-		return &usageError{trimStrconv(err), fmt.Sprintf("see %s --help", cmd.CommandPath())}
+		return &usageError{trimStrconv(err), hintFlag(cmd, err)}
 	})
 	b := readBuild()
 	root.Version = b.short()
@@ -87,6 +90,31 @@ func checkSpelling(root *cobra.Command, word string) error {
 		return nil
 	}
 	return &usageError{fmt.Errorf("%s: no such command, and no such file", word), "did you mean qsniff " + strings.Join(meant, ", qsniff ") + "?"}
+}
+
+// hintFlag returns what to do about err, an error in the flags of cmd: of a flag that cmd does not have, the names that are like it, and the
+// commands that have it.
+func hintFlag(cmd *cobra.Command, err error) string {
+	help := fmt.Sprintf("see %s --help", cmd.CommandPath())
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return help
+	}
+	name := unknown.GetSpecifiedName()
+	var names, others []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	for _, other := range cmd.Root().Commands() {
+		if !other.Hidden && other.Flags().Lookup(name) != nil {
+			others = append(others, other.CommandPath())
+		}
+	}
+	if len(others) > 0 {
+		return "--" + name + " is a flag of " + strings.Join(others, ", ") + "; " + help
+	}
+	if meant := manual.Nearest(name, names); len(meant) > 0 {
+		return "did you mean --" + strings.Join(meant, ", --") + "? " + help
+	}
+	return help
 }
 
 // trimStrconv returns err without what package strconv adds: the flag and its value before

@@ -121,9 +121,14 @@ func (o *tellOptions) startTelling(c *tell.Config, ours *hostset.Set, log func(s
 	for _, s := range sinks {
 		t.names = append(t.names, s.Name)
 	}
-	least := slices.Index(severities, o.findings)
-	t.Teller = tell.New(tell.Options{Ours: ours, HasFindings: least >= 0, Least: finding.Severity(max(least, 0)), Run: time.Now(), Put: t.messenger.Put})
+	t.Teller = o.newTeller(ours, t.messenger.Put)
 	return t, nil
+}
+
+// newTeller returns what makes notes of incidents, and of the findings that are wanted.
+func (o *tellOptions) newTeller(ours *hostset.Set, put func(*tell.Note)) *tell.Teller {
+	least := slices.Index(severities, o.findings)
+	return tell.New(tell.Options{Ours: ours, HasFindings: least >= 0, Least: finding.Severity(max(least, 0)), Run: time.Now(), Put: put})
 }
 
 // The methods of a nil telling do nothing.
@@ -133,6 +138,14 @@ func (t *telling) reopen() {
 	if t != nil {
 		t.messenger.Reopen()
 	}
+}
+
+// reloadHooks has the file of services read again.
+func (t *telling) reloadHooks(name string) error {
+	if t == nil || name == "" {
+		return nil
+	}
+	return t.messenger.ReloadHooks(name)
 }
 
 // health returns an error if the process that tells has ended: it cannot be started again.

@@ -81,6 +81,7 @@ var proto = dissect.Proto{
 	Types: []*dissect.Type{&typeInfoReq, &typePlayersReq, &typeRulesReq, &typeGetChallenge, &typePing,
 		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck, &typeZeros, &typeLog, &typeLogSecret},
 	Defs:        slices.Concat(defs, tagDefs, bohemiaDefs),
+	Usual:       usual,
 	Codes:       codes,
 	Pairs:       pairCodes,
 	Operator:    operator,

@@ -7,6 +7,9 @@ import (
 	"qsniff/dissect"
 )
 
+// usual are the fields of messages whose Key is found.
+var usual = []*dissect.Def{&defHeader, &defOpcode, &defPayload, &defChallenge}
+
 // Key returns the challenge of requests and challenges of the usual lengths, which
 // have it at their end; every other form is for Dissect.
 func (*Dissector) Key(c *dissect.Context, t *dissect.Type, b []byte) (key uint64, ok bool) {

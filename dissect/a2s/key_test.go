@@ -1,6 +1,7 @@
 package a2s
 
 import (
+	"slices"
 	"testing"
 
 	"qsniff/dissect"
@@ -37,7 +38,7 @@ func FuzzKey(f *testing.F) {
 		}
 		brief.ResetBrief(d, c, typ, d.Proto(), b)
 		if brief.Type != m.Type || brief.Learn != m.Learn || brief.Wire != m.Wire || brief.Status != m.Status ||
-			m.Secret != 0 || m.Refused || len(m.Expert) > 0 {
+			m.Secret != 0 || m.Refused || len(m.Expert) > 0 || slices.ContainsFunc(m.Fields, func(x dissect.Field) bool { return !slices.Contains(proto.Usual, x.Def) }) {
 			t.Errorf("% x of %d bytes\ngot  %+v\nwant %+v", b, c.Wire, brief, m)
 		}
 	})

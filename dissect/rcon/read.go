@@ -48,8 +48,11 @@ func (*Dissector) Dissect(c *dissect.Context, _ *dissect.Type, b []byte, m *diss
 
 // mayLeak reports whether bytes that are not where they should be can be part of a
 // password: those of a client that has not logged in, and those after a command or
-// output that a wrong size cut.
+// output that a wrong size cut. So can those of which it is unknown what the receiver read.
 func (r *reader) mayLeak() bool {
+	if r.isDisputed {
+		return true
+	}
 	if r.dir == dissect.ToServer {
 		return r.s.auth != authDone || r.s.clientTorn
 	}
@@ -194,6 +197,8 @@ func (r *reader) secretFinder(p *packet, pl *place, e extent) console.Finder {
 	k := r.s.secretFinder(!e.whole)
 	output := p.num == numValue
 	switch {
+	case r.isDisputed: // the name of what follows it may be another one
+		k.First = console.Span{Lo: 0, Hi: len(p.body)}
 	case r.dir != dissect.ToClient, pl.role == trailer:
 	case r.torn, output && r.s.outputMissing, output && pl.asked < 0 && pl.part <= 1 && !r.opened && !r.s.serverSpoke:
 		k.First = console.FindTorn(p.body)

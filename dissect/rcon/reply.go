@@ -24,6 +24,8 @@ type reply struct {
 	// hidden is how much of its start is a secret, or may be because what precedes it
 	// is missing.
 	hidden int
+	// isDisputed is set where a part is, see dissect.Stream: all of the text is hidden.
+	isDisputed bool
 	// tail is the end of the text so far; secret is set where it ends in a secret.
 	ntail  int
 	tail   [maxTail]byte
@@ -163,6 +165,9 @@ func (*Dissector) Joined(c *dissect.Context, m *dissect.Message) bool {
 	cur.Derived(&defReplyEndedBy, v.s.endedBy)
 	k := v.s.secretFinder(r.gap || r.short)
 	k.First.Hi = min(r.hidden, len(r.body))
+	if r.isDisputed {
+		k.First.Hi = len(r.body)
+	}
 	switch lo, _ := k.Next(r.body); {
 	case len(r.body) == 0:
 		cur.Derived(&defReplyBody, nil)

@@ -249,6 +249,7 @@ func (s *session) addReply(v *view, frame uint64, m *dissect.Message, p *packet,
 		s.beginReply(v, p, pl)
 	}
 	s.cur.continuesRaised = s.cur.continuesRaised || findRaised(m, &codeContinues) != nil
+	s.cur.isDisputed = s.cur.isDisputed || v.isDisputed
 	s.addPart(frame, m, p)
 }
 

@@ -2,10 +2,10 @@ package measure
 
 import (
 	"math/bits"
-	"unsafe"
 
 	"qsniff/flood/sketch"
 	"qsniff/internal/lru"
+	"qsniff/internal/mem"
 )
 
 // Claims follows which sources bring back the challenge that they were given: the
@@ -24,8 +24,10 @@ type Claims struct {
 
 const claimWays = 4
 
-// ClaimsBytes is the memory that Claims takes.
-const ClaimsBytes = claimSets*claimWays*int(unsafe.Sizeof(claim{})+unsafe.Sizeof(claimSet{})/claimWays) + 2*provenBytes
+// ClaimsBytes returns the memory that Claims takes.
+func ClaimsBytes() int {
+	return claimSets*(claimWays*mem.SizeOf[claim]()+mem.SizeOf[claimSet]()) + 2*provenBytes
+}
 
 // claimSet holds what a search in a set looks at, so that a new claim finds its place without
 // those that are there: half of a cache line.

@@ -118,6 +118,7 @@ func TestFit(t *testing.T) {
 		{"space is next", "ab cd", 2, "ab", true},
 		{"word too long", "abcdef", 4, "abcd", true},
 		{"wide", "東京都", 5, "東京", false},
+		{"a flag has two cells", "\U0001F1E9\U0001F1EAx", 2, "\U0001F1E9\U0001F1EA", false},
 		{"marks stay with their letter", "ae\u0301\u0302b", 2, "ae\u0301\u0302", false},
 		{"escape whole", `ab\xffcd`, 5, `ab`, false},
 		{"escape fits", `ab\xffcd`, 6, `ab\xff`, false},

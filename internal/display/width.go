@@ -3,14 +3,14 @@ package display
 import (
 	"unicode/utf8"
 
-	"github.com/mattn/go-runewidth"
+	"github.com/clipperhouse/displaywidth"
 )
 
-// widths measures characters in terminal cells. go-runewidth rather than
+// widths measures characters in terminal cells. displaywidth rather than
 // golang.org/x/text/width, which has East Asian classes only, and combining marks as
-// wide as letters. The condition is fixed, because the package's
-// own depends on the locale and output must not.
-var widths = runewidth.Condition{StrictEmojiNeutral: true}
+// wide as letters; and rather than go-runewidth, which makes tables of 2.2 MiB at the first
+// character that is not ASCII. The options are fixed, because others can set the package's own.
+var widths displaywidth.Options
 
 // WidestUnit is the width in cells of the longest escape sequence, the widest text that
 // Fit does not break.
@@ -20,12 +20,15 @@ const WidestUnit = len(`\UNNNNNNNN`)
 // it have one cell, and most texts have no others.
 const firstMark = 0x300
 
+// The regional indicators: two of them are a flag, of two cells.
+const firstRegional, lastRegional = 0x1F1E6, 0x1F1FF
+
 // RuneCells returns how many cells a character takes; 0 for a combining mark.
 func RuneCells(r rune) int {
-	if r < firstMark {
+	if r < firstMark || firstRegional <= r && r <= lastRegional {
 		return 1
 	}
-	return widths.RuneWidth(r)
+	return widths.Rune(r)
 }
 
 // measureUnit returns the length in bytes and in cells of the unit that escaped text

@@ -1,6 +1,6 @@
 package lru
 
-import "unsafe"
+import "qsniff/internal/mem"
 
 // Prefetch asks the processor for what Find and Add of a key with this hash will touch. Who knows
 // keys a few hundred nanoseconds before need not wait for them.
@@ -9,15 +9,14 @@ func (t *Ring[K, V]) Prefetch(hash uint32) {
 		t.PrefetchNext()
 		return
 	}
-	b := &t.buckets[hash&uint32(len(t.buckets)-1)]
-	prefetch(unsafe.Pointer(b), unsafe.Pointer(t.afterNext()))
+	mem.Prefetch(&t.buckets[hash&uint32(len(t.buckets)-1)], t.afterNext())
 }
 
 // PrefetchNext asks the processor for the memory of entries to come.
 func (t *Ring[K, V]) PrefetchNext() {
 	if t.entries != nil {
-		e := unsafe.Pointer(t.afterNext())
-		prefetch(e, e)
+		e := t.afterNext()
+		mem.Prefetch(e, e)
 	}
 }
 

@@ -51,6 +51,8 @@ var (
 	descEnded    = desc("incidents_ended_total", "Incidents that are over, by what they were at last.", "kind", "level")
 	descUsed     = desc("table_entries", "Entries of a table of fixed size.", "table")
 	descCap      = desc("table_capacity_entries", "How many entries a table has room for; a full one evicts its oldest.", "table")
+	descKept     = desc("kept_present_files", "Files of packets that are finished and there.")
+	descKeptSize = desc("kept_present_bytes", "Bytes of the files of packets that are finished and there.")
 	descEvicted  = desc("servers_evicted_total", "Servers whose counters were given to others, because they were silent and all were taken.")
 	descLast     = desc("capture_last_packet_timestamp_seconds", "Time of the last packet; 0: there was none.")
 	descStandsBy = desc("capture_standing_still", "1 if the packets at hand are not being read: the figures are old then.")
@@ -58,7 +60,7 @@ var (
 
 // fixed are all descriptions that do not come from render/counters.
 var fixed = []*prometheus.Desc{descMessages, descOutcomes, descPackets, descBytes, descJunk, descJunkBytes, descUnasked, descUnproven,
-	descTimes, descLastSeen, descLastAnswer, descPlayers, descSlots, descBots, descQueue, descOpen, descEnded, descUsed, descCap, descEvicted, descLast, descStandsBy}
+	descTimes, descLastSeen, descLastAnswer, descPlayers, descSlots, descBots, descQueue, descOpen, descEnded, descUsed, descCap, descKept, descKeptSize, descEvicted, descLast, descStandsBy}
 
 // Describe sends all descriptions.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
@@ -89,6 +91,8 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		x.gauge(descUsed, float64(t.Used), t.Name)
 		x.gauge(descCap, float64(t.Cap), t.Name)
 	}
+	x.gauge(descKept, float64(s.Counters.Files.Ring.Present))
+	x.gauge(descKeptSize, float64(s.Counters.Files.Ring.PresentBytes))
 	x.count(descEvicted, s.ServersEvicted)
 	x.gauge(descLast, seconds(s.LastPacket))
 	x.gauge(descStandsBy, map[bool]float64{false: 1}[isNew])

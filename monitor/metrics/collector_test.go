@@ -51,9 +51,11 @@ func newMeter(t *testing.T) (m *monitor.Meter, poll func()) {
 	m = monitor.New(reg.Protos(), monitor.Options{Servers: []netip.AddrPort{netip.MustParseAddrPort(server)}, MaxServers: 4, Scale: 1,
 		Clock: func() int64 { now += int64(time.Minute); return now }})
 	age := int64(1_700_000_000e9)
+	frame := uint64(0)
 	packet := func(what track.PacketType, from, to, message string) {
+		frame++
 		a, b := netip.MustParseAddrPort(from), netip.MustParseAddrPort(to)
-		s := &track.Sighting{Age: age, Nanos: age, Src: track.HostOf(a), SrcPort: a.Port(), Dst: track.HostOf(b), DstPort: b.Port(), What: what, Wire: 53}
+		s := &track.Sighting{Frame: frame, Age: age, Nanos: age, Src: track.HostOf(a), SrcPort: a.Port(), Dst: track.HostOf(b), DstPort: b.Port(), What: what, Wire: 53}
 		if x := types[message]; x != nil {
 			s.Type, s.Asks = x, x.Asks
 		}
@@ -112,7 +114,10 @@ func scrape(t *testing.T, m *monitor.Meter, reg *prometheus.Registry) []*dto.Met
 		done <- all
 	}()
 	for {
-		m.Publish(func(r *counters.Result) { r.Run.Packets, r.Live.Kernel = 12, 3 })
+		m.Publish(func(r *counters.Result) {
+			r.Run.Packets, r.Live.Kernel = 12, 3
+			r.Files.Ring.Present, r.Files.Ring.PresentBytes, r.Files.Ring.Removed, r.Files.Ring.Expired = 4, 1<<20, 3, 1
+		})
 		select {
 		case all := <-done:
 			return all
@@ -181,7 +186,8 @@ func TestNoClients(t *testing.T) {
 	}
 }
 
-// TestOpenMetrics: the other format has the same metrics, and ends as it should.
+// TestOpenMetrics: the other format has the same metrics, with packets that stand for response times,
+// and ends as it should.
 func TestOpenMetrics(t *testing.T) {
 	m, _ := newMeter(t)
 	var b bytes.Buffer
@@ -190,6 +196,9 @@ func TestOpenMetrics(t *testing.T) {
 		if err := enc.Encode(x); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if want := `le="0.0025"} 1 # {frame="2"} 0.002 1.7`; !strings.Contains(b.String(), want) {
+		t.Errorf("no %s in\n%s", want, b.String()[strings.Index(b.String(), "_response_seconds_bucket"):])
 	}
 	if err := enc.(expfmt.Closer).Close(); err != nil || !strings.HasSuffix(b.String(), "# EOF\n") {
 		t.Errorf("%v, %q", err, b.String()[max(b.Len()-40, 0):])

@@ -1,8 +1,12 @@
 package metrics
 
 import (
+	"strconv"
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"qsniff/monitor"
 )
@@ -31,11 +35,24 @@ func (h *histogram) Write(m *dto.Metric) error {
 	for i := range monitor.RoundLimits {
 		n += t.Round[i]
 		upTo := n
-		x.Bucket = append(x.Bucket, &dto.Bucket{CumulativeCount: &upTo, UpperBound: &monitor.RoundLimits[i]})
+		x.Bucket = append(x.Bucket, &dto.Bucket{CumulativeCount: &upTo, UpperBound: &monitor.RoundLimits[i], Exemplar: newExemplar(&t.Last[i])})
 	}
 	addFine(x, t)
 	m.Label, m.Histogram = h.labels, x
 	return nil
+}
+
+// frameLabel is the label of exemplars.
+var frameLabel = "frame"
+
+// newExemplar returns the packet that stands for a bucket, nil if there is none. Only OpenMetrics has
+// exemplars.
+func newExemplar(e *monitor.Example) *dto.Exemplar {
+	if e.Frame == 0 {
+		return nil
+	}
+	frame, took := strconv.FormatUint(e.Frame, 10), float64(e.Took)/1e9
+	return &dto.Exemplar{Label: []*dto.LabelPair{{Name: &frameLabel, Value: &frame}}, Value: &took, Timestamp: timestamppb.New(time.Unix(0, e.Nanos))}
 }
 
 // addFine adds the fine buckets: spans of those that are not empty, each count as its difference

@@ -29,7 +29,7 @@ func (e *eater) Data(c *tcpstream.Conn, _ int, ch *tcpstream.Chunk) (done, need 
 }
 
 func (e *eater) Break(*tcpstream.Conn, int, *tcpstream.Chunk, tcpstream.Break) { e.breaks++ }
-func (e *eater) Conflict(*tcpstream.Conn, int, uint64, int)                    {}
+func (e *eater) Conflict(*tcpstream.Conn, int, tcpstream.Dispute)              {}
 func (e *eater) Close(*tcpstream.Conn)                                         {}
 
 // TestNoAllocations mixes connections, whole and half messages, disorder, losses,

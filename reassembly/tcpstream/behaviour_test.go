@@ -65,7 +65,7 @@ func TestBehaviour(t *testing.T) {
 			b.c(ack, 103, 501, "cd")
 			b.c(ack, 102, 501, "bXXe")
 			b.c(ack, 101, 501, "a")
-		}, []string{`client conflict of 2 in 5`, `client "a" 6:0+1`, `client "bcde" 5:0+1 4:1+2 5:3+1`}},
+		}, []string{`client conflict of 2 in 5, 103 to 105`, `client "a" 6:0+1`, `client "bcde" 5:0+1 4:1+2 5:3+1`}},
 		{"across the end of the numbers", func(b *bench) {
 			b.c(syn, 0xfffffffc, 0, "")
 			b.c(ack, 0xffffffff, 1, "cde")

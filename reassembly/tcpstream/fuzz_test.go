@@ -97,10 +97,10 @@ func (u *auditor) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpst
 	d.shown, d.need = 0, 0
 }
 
-func (u *auditor) Conflict(c *tcpstream.Conn, dir int, frame uint64, n int) {
+func (u *auditor) Conflict(c *tcpstream.Conn, dir int, x tcpstream.Dispute) {
 	u.dir(c, dir)
-	if n <= 0 || frame == 0 {
-		u.t.Fatalf("a conflict of %d bytes in frame %d", n, frame)
+	if x.N <= 0 || x.Frame == 0 || int(x.End-x.Seq) < x.N {
+		u.t.Fatalf("a conflict %+v", x)
 	}
 }
 

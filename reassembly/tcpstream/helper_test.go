@@ -83,8 +83,8 @@ func (r *recorder) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcps
 	}
 }
 
-func (r *recorder) Conflict(c *tcpstream.Conn, dir int, frame uint64, n int) {
-	r.note("%s conflict of %d in %d", who(c, dir), n, frame)
+func (r *recorder) Conflict(c *tcpstream.Conn, dir int, x tcpstream.Dispute) {
+	r.note("%s conflict of %d in %d, %d to %d", who(c, dir), x.N, x.Frame, x.Seq, x.End)
 	if r.onConflict != nil {
 		r.onConflict(c)
 	}

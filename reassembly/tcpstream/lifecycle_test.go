@@ -92,7 +92,7 @@ func TestIgnore(t *testing.T) {
 			b.onConflict = func(c *tcpstream.Conn) { b.Ignore(c) }
 			b.c(ack, 105, 501, "XX")
 			b.c(ack, 103, 501, "cd")
-		}, []string{"client conflict of 2 in 7", "close"}},
+		}, []string{"client conflict of 2 in 7, 105 to 107", "close"}},
 		{"and the end", func(b *bench) {
 			var conn *tcpstream.Conn
 			b.data = func(c *tcpstream.Conn, _ int, _ *tcpstream.Chunk) (int, int) { conn = c; return 0, 0 }

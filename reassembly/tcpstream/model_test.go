@@ -63,8 +63,8 @@ func (ts talks) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpstre
 	ts.of(c).Break(c, dir, ch, b)
 }
 
-func (ts talks) Conflict(c *tcpstream.Conn, dir int, frame uint64, n int) {
-	ts.of(c).Conflict(c, dir, frame, n)
+func (ts talks) Conflict(c *tcpstream.Conn, dir int, x tcpstream.Dispute) {
+	ts.of(c).Conflict(c, dir, x)
 }
 
 func (ts talks) Close(c *tcpstream.Conn) { ts.of(c).Close(c) }
@@ -145,8 +145,8 @@ func (m *talk) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpstrea
 	}
 }
 
-func (m *talk) Conflict(_ *tcpstream.Conn, _ int, frame uint64, n int) {
-	m.t.Fatalf("frame %d contradicts %d bytes", frame, n)
+func (m *talk) Conflict(_ *tcpstream.Conn, _ int, x tcpstream.Dispute) {
+	m.t.Fatalf("a conflict %+v", x)
 }
 
 func (m *talk) Close(*tcpstream.Conn) { m.closed++ }

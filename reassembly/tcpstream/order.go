@@ -180,33 +180,30 @@ func (a *Assembler) replaceWaiting(c *Conn, side uint8, i uint32) {
 
 // findConflicts reports the bytes of p that differ from those that are kept to the sink.
 func (a *Assembler) findConflicts(c *Conn, side uint8, p *segmentRest) {
-	h := &c.halves[side]
-	n := 0
+	h, x := &c.halves[side], Dispute{Frame: p.frame}
 	if h.waits != 0 {
-		n = a.countDiffering(h.waits, p)
+		a.addDiffering(&x, h.waits, p)
 	}
 	for i := h.runs; i != 0; i = a.mem.items[i].next {
-		n += a.countDiffering(i, p)
+		a.addDiffering(&x, i, p)
 	}
-	if n > 0 {
+	if x.N > 0 {
 		a.Counters.Conflicts++
-		a.sink.Conflict(c, c.dir(side), p.frame, n)
+		a.sink.Conflict(c, c.dir(side), x)
 	}
 }
 
-// countDiffering returns how many bytes of p and span i with the same number differ.
-func (a *Assembler) countDiffering(i uint32, p *segmentRest) int {
-	ours, theirs := a.mem.bytes(i), p.data
+// addDiffering adds the bytes of p and span i to x that have the same number and differ.
+func (a *Assembler) addDiffering(x *Dispute, i uint32, p *segmentRest) {
+	ours, theirs, seq := a.mem.bytes(i), p.data, p.seq
 	if d := int32(a.mem.items[i].seq - p.seq); d >= 0 {
-		theirs = theirs[min(int(d), len(theirs)):]
+		theirs, seq = theirs[min(int(d), len(theirs)):], seq+uint32(d)
 	} else {
 		ours = ours[min(-int(d), len(ours)):]
 	}
-	n := 0
 	for k := range min(len(ours), len(theirs)) {
 		if ours[k] != theirs[k] {
-			n++
+			x.add(seq + uint32(k))
 		}
 	}
-	return n
 }

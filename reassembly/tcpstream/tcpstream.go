@@ -97,13 +97,35 @@ type Sink interface {
 	// may follow that lie after the hole. They may also follow, without a hole, after
 	// a Finished or Reset that was forged.
 	Break(c *Conn, dir int, ch *Chunk, b Break)
-	// Conflict reports that the segment in frame has n bytes of direction dir that
-	// differ from those that came before and are still kept. The earlier ones are
-	// used; which ones the receiver used is unknown.
-	Conflict(c *Conn, dir int, frame uint64, n int)
+	// Conflict reports that a segment has bytes of direction dir that differ from those
+	// that came before and are still kept. The earlier ones are used; which ones the
+	// receiver used is unknown.
+	Conflict(c *Conn, dir int, x Dispute)
 	// Close reports that the connection was removed: its Slot may be used again. Both
 	// directions had a last Break before, unless the connection was ignored.
 	Close(c *Conn)
+}
+
+// Dispute is about bytes that came twice with different values.
+type Dispute struct {
+	Frame uint64 // of the second segment
+	N     int    // how many there are, at least 1
+	// The numbers of the first and after the last of them; equal bytes may be between.
+	Seq, End uint32
+}
+
+// add adds the byte with a number.
+func (x *Dispute) add(seq uint32) {
+	if x.N == 0 {
+		x.Seq, x.End = seq, seq+1
+	}
+	if int32(seq-x.Seq) < 0 {
+		x.Seq = seq
+	}
+	if int32(seq-x.End) >= 0 {
+		x.End = seq + 1
+	}
+	x.N++
 }
 
 // Counters are running totals.

@@ -64,7 +64,9 @@ func (w *writer) writeReport(r *render.Report) {
 	}
 	w.lines("incidents", lines)
 	w.writeNotes(r.Floods)
-	w.lines("findings", AppendFindings(nil, r.Findings))
+	if r.Findings != nil {
+		w.lines("findings", AppendFindings(nil, r.Findings))
+	}
 	w.object("explain")
 	for _, x := range r.Explain {
 		w.raw(x.ID, x.JSON)

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/google/go-cmp/cmp"
-	"github.com/mattn/go-runewidth"
 
 	"qsniff/dissect"
 	"qsniff/finding"
@@ -25,7 +25,7 @@ func checkWidth(t *testing.T, name string, out []byte, width int) {
 		for _, r := range line {
 			sum += display.RuneCells(r)
 		}
-		if w := max(sum, runewidth.StringWidth(line)); w > width {
+		if w := max(sum, displaywidth.String(line)); w > width {
 			t.Errorf("%s: a line of %d cells, the limit is %d:\n%s", name, w, width, line)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"qsniff/tell"
@@ -19,7 +20,7 @@ import (
 
 // hookSink sends notes to a service. What may be shown of its URL is the host.
 type hookSink struct {
-	hook   tell.Hook
+	hook   atomic.Pointer[tell.Hook] // a reload changes it
 	client *http.Client
 	now    func() time.Time
 }
@@ -28,7 +29,7 @@ type hookSink struct {
 // checked by.
 func newHook(h tell.Hook, roots *x509.CertPool, now func() time.Time) *hookSink {
 	dialer := &net.Dialer{Timeout: requestTime, Resolver: &net.Resolver{PreferGo: true}} // the C library's loads more of itself when it is asked
-	return &hookSink{hook: h, now: now, client: &http.Client{
+	s := &hookSink{now: now, client: &http.Client{
 		Timeout: requestTime,
 		// A redirect is an answer like any other: the body, and a token, are for this host only.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -37,15 +38,17 @@ func newHook(h tell.Hook, roots *x509.CertPool, now func() time.Time) *hookSink 
 			MaxResponseHeaderBytes: longestAnswer, DisableKeepAlives: true, DisableCompression: true,
 		},
 	}}
+	s.hook.Store(&h)
+	return s
 }
 
-func (s *hookSink) name() string { return s.hook.Service + " at " + s.hook.Host() }
+func (s *hookSink) name() string { h := s.hook.Load(); return h.Service + " at " + h.Host() }
 
 func (s *hookSink) close() error { return nil }
 
 // send sends a note once.
 func (s *hookSink) send(ctx context.Context, n *tell.Note, lost uint64) error {
-	req, err := makeRequest(&s.hook, n, lost)
+	req, err := makeRequest(s.hook.Load(), n, lost)
 	if err != nil {
 		return &failure{err: withoutURL(err), isFinal: true}
 	}

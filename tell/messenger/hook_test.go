@@ -51,7 +51,7 @@ func TestHook(t *testing.T) {
 		t.Errorf("got  %q\nwant %q\nlog %s", got, want, &log)
 	}
 	p := hostedAt(server, c, log.add)
-	p.sink = newHook(p.sink.(*hookSink).hook, x509.NewCertPool(), c.now) // whose authority is unknown
+	p.sink = newHook(*p.sink.(*hookSink).hook.Load(), x509.NewCertPool(), c.now) // whose authority is unknown
 	tellAll(t, p, note(2, tell.Begins))
 	if len(got) != 1 || !strings.Contains(log.String(), "json at 127.0.0.1: tls: failed to verify certificate") {
 		t.Errorf("with a certificate of nobody: %d requests, log %s", len(got), &log)

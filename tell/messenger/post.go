@@ -64,6 +64,7 @@ type post struct {
 	workers int
 	every   time.Duration // at most one change of a thread in this time; 0: all
 	pace    pace
+	stop    context.CancelFunc // ends the workers
 
 	mu      sync.Mutex // guards what follows
 	counts  tell.SinkCounts

@@ -35,6 +35,7 @@ type findings struct {
 	Sinks                []string
 	Read, Write, Resolve string
 	Connect, Exec        string
+	Reload               string
 }
 
 func TestMain(m *testing.M) { child.Main(m, obey) }
@@ -43,7 +44,10 @@ func obey(o orders) error {
 	s := &server{opt: Options{clock: systemClock{}}, config: o.Config, out: json.NewEncoder(os.Stderr)}
 	var f findings
 	var err error
-	if f.Status, err = s.open(); err != nil {
+	if err = s.open(); err == nil {
+		f.Status, err = s.enterSandbox()
+	}
+	if err != nil {
 		f.Open = err.Error()
 	}
 	for i, p := range s.posts {
@@ -57,6 +61,7 @@ func obey(o orders) error {
 			f.Sinks[i] = err.Error()
 		}
 	}
+	f.Reload = textOf(s.loadHooks(o.Config.HooksFile))
 	_, err = os.ReadFile(o.Foreign)
 	f.Read = textOf(err)
 	_, err = os.OpenFile(o.Foreign, os.O_WRONLY, 0)
@@ -104,14 +109,18 @@ func TestRights(t *testing.T) {
 			}
 		}
 	}()
-	o.Config = tell.Config{File: filepath.Join(dir, "out", "a.jsonl"), FileSize: 500, FileCount: 1, Syslog: log.path, Hooks: []tell.Hook{
-		{Service: "slack", URL: server.URL}, {Service: "json", URL: strings.Replace(server.URL, "127.0.0.1", "localhost", 1)}}}
+	hooks := filepath.Join(dir, "etc", "hooks")
+	if err := errors.Join(os.Mkdir(filepath.Dir(hooks), 0o700), os.WriteFile(hooks, []byte("slack "+server.URL+"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	o.Config = tell.Config{File: filepath.Join(dir, "out", "a.jsonl"), FileSize: 500, FileCount: 1, Syslog: log.path, HooksFile: hooks,
+		Hooks: []tell.Hook{{Service: "json", URL: strings.Replace(server.URL, "127.0.0.1", "localhost", 1)}}}
 	f := runChild(t, o)
 	if f.Open != "" || strings.Join(f.Sinks, "") != "" || len(f.Sinks) != 4 {
 		t.Errorf("%+v", f)
 	}
 	const refused = "permission denied"
-	if f.Read != refused || f.Write != refused || f.Connect != refused || f.Exec != refused || f.Resolve != "" {
+	if f.Read != refused || f.Write != refused || f.Connect != refused || f.Exec != refused || f.Resolve != "" || f.Reload != "" {
 		t.Errorf("%+v", f)
 	}
 	o.Config.Exec, o.Config.ExecTimeout = "/bin/true", timing.Patience

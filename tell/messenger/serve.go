@@ -2,11 +2,12 @@ package messenger
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"sync"
@@ -31,9 +32,12 @@ type Options struct {
 type server struct {
 	opt     Options
 	config  tell.Config
-	posts   []*post
+	posts   []*post      // for the goroutine of Serve; others take list()
+	hooks   []tell.Hook  // of them
+	ports   []uint16     // that the sandbox lets hooks have; nil: any
 	reports *reportMaker // nil: none are made
-	mu      sync.Mutex   // guards out
+	start   func(*post)  // starts the workers of a post
+	mu      sync.Mutex   // guards out, and changes of posts
 	out     *json.Encoder
 	last    []tell.SinkCounts
 }
@@ -52,7 +56,11 @@ func Serve(in io.Reader, out io.Writer, o Options) error {
 		return fmt.Errorf("no configuration: %w", err)
 	}
 	s.config = *first.Config
-	status, err := s.open()
+	err := s.open()
+	status := ""
+	if err == nil {
+		status, err = s.enterSandbox()
+	}
 	if err != nil {
 		s.closeSinks()
 		s.send(tell.Report{Failed: err.Error()})
@@ -63,38 +71,40 @@ func Serve(in io.Reader, out io.Writer, o Options) error {
 	return nil
 }
 
-// open opens the sinks and gives up rights. It returns which.
-func (s *server) open() (status string, err error) {
+// Check opens the sinks of a configuration and closes them again. It returns their names, or why a
+// start would fail. A file that was not there is removed again.
+func Check(c *tell.Config) (sinks []string, err error) {
+	s := &server{opt: Options{clock: systemClock{}}, config: *c}
+	_, missing := os.Lstat(c.File)
+	wasMissing := missing != nil
+	err = s.open()
+	for _, p := range s.posts {
+		sinks = append(sinks, p.name)
+	}
+	s.closeSinks()
+	if f, missing := os.Stat(c.File); wasMissing && missing == nil && f.Size() == 0 {
+		err = cmp.Or(err, os.Remove(c.File))
+	}
+	return sinks, err
+}
+
+// open opens the sinks.
+func (s *server) open() error {
 	c := &s.config
 	if c.File != "" {
 		f, err := openFile(c)
 		if err != nil {
-			return "", err
+			return err
 		}
 		s.add(f, 1)
 	}
-	if c.HooksFile != "" {
-		hooks, err := tell.LoadHooks(c.HooksFile)
-		if err != nil {
-			return "", err
-		}
-		c.Hooks = append(c.Hooks, hooks...)
-	}
-	if len(c.Hooks) > 0 {
-		roots, err := x509.SystemCertPool()
-		if err != nil {
-			return "", err
-		}
-		for _, h := range c.Hooks {
-			p := s.add(newHook(h, roots, s.opt.clock.now), 1)
-			p.every = c.Every
-			p.pace.every, p.pace.burst = sendEvery, sendBurst
-		}
+	if err := s.loadHooks(c.HooksFile); err != nil {
+		return err
 	}
 	if c.Exec != "" {
 		x, err := openProgram(c, s.log)
 		if err != nil {
-			return "", err
+			return err
 		}
 		s.add(x, execAtOnce)
 	}
@@ -107,14 +117,14 @@ func (s *server) open() (status string, err error) {
 	for _, p := range s.posts { // a socket that is not there is an error now
 		if x, ok := p.sink.(*socketSink); ok {
 			if err := x.connect(context.Background()); err != nil {
-				return "", err
+				return err
 			}
 		}
 	}
 	if c.Reports {
 		s.reports = &reportMaker{command: s.opt.Report, log: s.log}
 	}
-	return s.enterSandbox()
+	return nil
 }
 
 func (s *server) add(x sink, workers int) *post {
@@ -122,8 +132,17 @@ func (s *server) add(x sink, workers int) *post {
 	for n := 2; slices.ContainsFunc(s.posts, func(o *post) bool { return o.name == p.name }); n++ {
 		p.name = fmt.Sprintf("%s (%d)", x.name(), n)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.posts = append(s.posts, p)
 	return p
+}
+
+// list returns the posts of the moment.
+func (s *server) list() []*post {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.posts)
 }
 
 // run carries out orders until their end, and what is left after it.
@@ -131,8 +150,13 @@ func (s *server) run(orders *json.Decoder) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var working sync.WaitGroup
+	s.start = func(p *post) {
+		own, stop := context.WithCancel(ctx)
+		p.stop = stop
+		working.Go(func() { p.run(own) })
+	}
 	for _, p := range s.posts {
-		working.Go(func() { p.run(ctx) })
+		s.start(p)
 	}
 	stop := make(chan struct{})
 	var reporting sync.WaitGroup
@@ -193,6 +217,14 @@ func (s *server) obey(o *tell.Order) {
 	if o.Report != "" && s.reports != nil {
 		s.reports.start(o.Report)
 	}
+	if o.HooksFile != "" {
+		said := tell.Report{Reloaded: true}
+		if err := s.loadHooks(o.HooksFile); err != nil {
+			said.Failed = err.Error()
+		}
+		said.Sinks = s.counts()
+		s.send(said)
+	}
 }
 
 func (s *server) closeSinks() {
@@ -204,7 +236,7 @@ func (s *server) closeSinks() {
 // counts returns those of all sinks.
 func (s *server) counts() []tell.SinkCounts {
 	all := []tell.SinkCounts{}
-	for _, p := range s.posts {
+	for _, p := range s.list() {
 		all = append(all, p.sinkCounts())
 	}
 	if s.reports != nil {

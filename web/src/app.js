@@ -16,13 +16,14 @@ import { Incidents, Incident } from "./views/incidents.js";
 import { Findings, Finding } from "./views/findings.js";
 import { About } from "./views/about.js";
 
-// tabs are the views of the menu: path, words, and how many things it shows.
+// tabs are the views of the menu: path, words, and how many things it shows; no number where the
+// report keeps none.
 const tabs = [
   { path: [], words: "Overview", views: [""] },
   { path: ["incidents"], words: "Incidents", views: ["incidents", "incident"], count: (r) => r.incidents.length },
   { path: ["servers"], words: "Servers", views: ["servers", "server"], count: (r) => (r.stats.servers?.length ?? 0) + (r.stats.servers_not_listed ?? 0) },
-  { path: ["exchanges"], words: "Exchanges", views: ["exchanges", "exchange"], count: (r) => r.exchanges.length + (r.doc.left_out?.exchanges ?? 0) },
-  { path: ["findings"], words: "Findings", views: ["findings", "finding"], count: (r) => r.findings.length + (r.doc.left_out?.findings ?? 0) },
+  { path: ["exchanges"], words: "Exchanges", views: ["exchanges", "exchange"], count: (r) => !r.isLive && r.exchanges.length + (r.doc.left_out?.exchanges ?? 0) },
+  { path: ["findings"], words: "Findings", views: ["findings", "finding"], count: (r) => r.doc.findings && r.findings.length + (r.doc.left_out?.findings ?? 0) },
   { path: ["about"], words: "About", views: ["about"] },
 ];
 
@@ -38,7 +39,7 @@ const views = {
 export function App({ doc, source, home }) {
   const route = useRoute();
   const prefs = usePrefs();
-  const report = useMemo(() => indexReport(doc), [doc]);
+  const report = useMemo(() => indexReport(doc, source.counts), [doc, source]);
   const range = useMemo(() => parseRange(route.params.t, report.timeline), [route.params.t, report]);
   const main = useRef(null);
   const [view = "", name = ""] = route.path;
@@ -61,7 +62,7 @@ export function App({ doc, source, home }) {
 }
 
 const Tab = ({ tab, view, report }) => html`<a href=${linkTo(...tab.path)} aria-current=${tab.views.includes(view) ? "page" : undefined}>
-  ${tab.words}${tab.count && html` <span class="badge">${formatCount(tab.count(report))}</span>`}
+  ${tab.words}${Number.isInteger(tab.count?.(report)) && html` <span class="badge">${formatCount(tab.count(report))}</span>`}
 </a>`;
 
 function Head({ report, prefs, home }) {

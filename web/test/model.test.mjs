@@ -50,6 +50,12 @@ test("ranges are whole points and survive the address", () => {
   assert.equal(overlaps(null, 0, 0), true);
 });
 
+test("no estimate is above the longest time", () => {
+  const { timeline } = indexReport({ timeline: { points: 1, bucket_ms: [0, 16, 24] }, stats: { rtt_ms: { max: 20 } } });
+  assert.deepEqual(timeline.bounds, [0, 16, 20]);
+  assert.equal(quantile([[1, 10]], 1, timeline.bounds), 20);
+});
+
 test("quantiles of buckets", () => {
   const bounds = [0, 1, 2, 4, 8];
   const times = mergeTimes([[[1, 2], [1, 2, 0, 4]], [[], [3, 4]]], 0, 2);

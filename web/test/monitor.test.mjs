@@ -73,7 +73,8 @@ test("a flood shows without a reload", async () => {
   await shows(page, "flood_spoofed");
   await settle(page);
   assert.equal(loads, 0);
-  assert.match(await textOf(page, "h1"), /1 attack/);
+  assert.match(await textOf(page, "h1"), /1 attack going on/);
+  assert.match(await textOf(page, ".verdict"), /, since \d\d:\d\d:\d\d, and it goes on: /);
   assert.deepEqual(await violations(page), []);
   await shoot(page, "flood");
   for (const [view, words] of [["exchanges", "keeps no exchanges"], ["findings", "keeps no findings"], ["servers", "Example arena"], ["incidents", "flood_spoofed"], ["server/198.18.7.1:27015", "Example arena"], ["incident/1", "flood_spoofed"]]) {

@@ -3,6 +3,7 @@
 package deptest
 
 import (
+	"bytes"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -94,6 +95,7 @@ var allowed = map[string][]string{
 
 	"internal/*":                {},
 	"internal/jsonw":            {"internal/display"},
+	"internal/lru":              {"internal/mem"},
 	"internal/payload":          {"netlayer"},
 	"internal/test/*":           {},
 	"internal/test/dissecttest": {"dissect"},
@@ -110,7 +112,13 @@ var allowed = map[string][]string{
 var gopacket = []string{"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay", "monitor"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay", "monitor", "tell"}
+
+// concurrent are the packages and files in these that have goroutines and clocks all the same, with
+// what it is that stalls by the wall clock: the reader of the output; readers over HTTP; the process
+// that tells of incidents, and there services, programs and disks. The table of goroutines in
+// ARCHITECTURE.md has each.
+var concurrent = []string{"capture/keep", "monitor/serve", "tell/process.go", "tell/messenger"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the
 // table. Tests may import what they like.
@@ -204,20 +212,29 @@ func mayInternal(dir, target string) bool {
 	return !slices.ContainsFunc(allowed[ruleFor(target)], func(p string) bool { return dir != p && !mayImport(dir, p) })
 }
 
-// TestClock: below cmd, time is packet time, and only pipeline has goroutines.
-// A reader of the output that stalls, stalls by the wall clock, and what keeps packets
-// then has a goroutine for it. Who captures waits for packets. Readers over HTTP stall by the wall
-// clock, too.
+// TestClock: below cmd, time is packet time, and only pipeline and what is in concurrent have
+// goroutines. Who captures waits for packets.
 func TestClock(t *testing.T) {
+	page, err := os.ReadFile(root + "/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n## Goroutines\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, name := range concurrent {
+		if !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("ARCHITECTURE.md: %s is not in the table of goroutines", name)
+		}
+	}
 	eachGoFile(t, func(dir, file string, test bool) {
-		if test || dir == "capture/keep" || dir == "monitor/serve" || !slices.Contains(clockless, strings.Split(dir, "/")[0]) {
+		if test || slices.Contains(concurrent, dir) || slices.Contains(concurrent, dir+"/"+filepath.Base(file)) || !slices.Contains(clockless, strings.Split(dir, "/")[0]) {
 			return
 		}
 		src, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, word := range []string{"time.Now(", "time.Since(", "time.Sleep(", "\tgo func", "\tgo "} {
+		for _, word := range []string{"time.Now(", "time.Since(", "time.Sleep(", "\tgo func", "\tgo ", ".Go(func"} {
 			if dir == "capture/live" && word == "time.Sleep(" {
 				continue
 			}
@@ -247,6 +264,36 @@ func TestPayloadIsReadWithACursor(t *testing.T) {
 	})
 }
 
+// TestUnsafe: memory is used by its address in one package, whose comments say what makes that safe.
+// Tests and their helpers may look where they like.
+func TestUnsafe(t *testing.T) {
+	const home = "internal/mem"
+	users := 0
+	eachFile(t, func(dir, file string) {
+		isGo := strings.HasSuffix(file, ".go")
+		switch ext := filepath.Ext(file); {
+		case dir == home && isGo && slices.Contains(readImports(t, file), "unsafe"):
+			users++
+		case dir == home, strings.HasPrefix(dir, "internal/test/"), strings.HasSuffix(file, "_test.go"):
+		case ext == ".s", ext == ".S", ext == ".syso", ext == ".c":
+			t.Errorf("%s: assembly and C belong to %s", file, home)
+		case isGo && slices.Contains(readImports(t, file), "unsafe"):
+			t.Errorf("%s: only %s imports unsafe", file, home)
+		case isGo:
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(src, []byte("\n//go:linkname")) {
+				t.Errorf("%s: go:linkname is unsafe, too", file)
+			}
+		}
+	})
+	if users == 0 {
+		t.Errorf("no file of %s imports unsafe: the test looks in the wrong place", home)
+	}
+}
+
 // findLine returns the number of the first line of code that holds word, 0 if none does.
 func findLine(src, word string) int {
 	for i, line := range strings.Split(src, "\n") {
@@ -260,21 +307,31 @@ func findLine(src, word string) int {
 
 func eachGoFile(t *testing.T, visit func(dir, file string, test bool)) {
 	t.Helper()
+	eachFile(t, func(dir, file string) {
+		if strings.HasSuffix(file, ".go") {
+			visit(dir, file, strings.HasSuffix(file, "_test.go"))
+		}
+	})
+}
+
+// eachFile visits the files of the repository, but for those that tests read.
+func eachFile(t *testing.T, visit func(dir, file string)) {
+	t.Helper()
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata") {
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata" || d.Name() == "node_modules") {
 			return filepath.SkipDir
 		}
-		if !strings.HasSuffix(p, ".go") {
+		if d.IsDir() {
 			return nil
 		}
 		rel, err := filepath.Rel(root, filepath.Dir(p))
 		if err != nil {
 			return err
 		}
-		visit(filepath.ToSlash(rel), p, strings.HasSuffix(p, "_test.go"))
+		visit(filepath.ToSlash(rel), p)
 		return nil
 	})
 	if err != nil {

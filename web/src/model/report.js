@@ -2,12 +2,13 @@
 // it; nothing is added to it but indexes.
 import { parseTime } from "./time.js";
 
-/** indexReport returns the document with its indexes. */
-export function indexReport(doc) {
+/** indexReport returns the document with its indexes. isLive: of a program that runs on. */
+export function indexReport(doc, isLive = false) {
   const timeline = indexTimeline(doc.timeline, doc.stats);
   const exchanges = doc.exchanges ?? [];
   const report = {
     doc,
+    isLive,
     stats: doc.stats ?? {},
     timeline,
     incidents: doc.incidents ?? [],
@@ -41,7 +42,7 @@ export function indexTimeline(timeline, stats) {
     clients: (timeline?.clients ?? []).filter((c) => !c.rest),
     otherServers: (timeline?.servers ?? []).find((s) => s.rest),
     otherClients: (timeline?.clients ?? []).find((c) => c.rest),
-    bounds: timeline?.bucket_ms ?? [],
+    bounds: (timeline?.bucket_ms ?? []).map((ms) => Math.min(ms, stats?.rtt_ms?.max ?? Infinity)), // no time is above the longest
   };
 }
 

@@ -117,7 +117,7 @@ function findingsOf(x) {
 /** incidentRows returns a row for each incident. */
 export function incidentRows(report, range) {
   return report.incidents
-    .map((x) => ({ ...x, key: x.id, at: parseTime(x.start), until: x.end ? parseTime(x.end) : report.timeline.last, rank: rankOf(x.level) }))
+    .map((x) => ({ ...x, key: x.id, at: parseTime(x.start), until: x.end ? parseTime(x.end) : report.timeline.last, goesOn: report.isLive && !x.end, rank: rankOf(x.level) }))
     .filter((x) => overlaps(range, x.at, x.until));
 }
 

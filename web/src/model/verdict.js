@@ -13,34 +13,42 @@ const advice = "qsniff looks for queries on all ports; -d udp.port==N,PROTOCOL n
 /** verdictOf returns {level, headline, scope, caveats}. */
 export function verdictOf(report) {
   const { stats, incidents } = report;
-  if (!stats.packets) return { level: "none", headline: "The capture has no packets", scope: "", caveats: [] };
+  if (!stats.packets) return { level: "none", headline: report.isLive ? "No packets yet" : "The capture has no packets", scope: "", caveats: [] };
   if (!stats.requests && !stats.replies && incidents.length === 0)
-    return { level: "none", headline: "No query traffic in this capture", scope: scopeOf(stats), caveats: [...caveatsOf(report), advice] };
-  const at = (level) => incidents.filter((x) => x.level === level).length;
+    return { level: "none", headline: report.isLive ? `No query traffic in the last ${formatSpan(stats.duration_s)}` : "No query traffic in this capture", scope: scopeOf(report), caveats: [...caveatsOf(report), advice] };
+  const at = (level) => incidents.filter((x) => x.level === level);
   const [alerts, warnings] = [at("alert"), at("warn")];
   const groups = findingGroups(report).filter((g) => g.severity === "error");
   return {
-    level: alerts ? "alert" : warnings || groups.length ? "warn" : "calm",
-    headline: headline(alerts, warnings, groups.length),
-    scope: scopeOf(stats),
+    level: alerts.length ? "alert" : warnings.length || groups.length ? "warn" : "calm",
+    headline: headline(alerts, warnings, groups.length, report.isLive),
+    scope: scopeOf(report),
     caveats: caveatsOf(report),
   };
 }
 
-function headline(alerts, warnings, errors) {
-  const parts = [];
-  if (alerts) parts.push(counted(alerts, "attack"));
-  if (warnings) parts.push(counted(warnings, "warning"));
+function headline(alerts, warnings, errors, isLive) {
+  const parts = [...partsOf(alerts, "attack", isLive), ...partsOf(warnings, "warning", isLive)];
   if (parts.length === 0) parts.push("No floods");
   if (errors) parts.push(`${counted(errors, "kind")} of error in what clients and servers sent`);
   return parts.join(", ");
 }
 
-function scopeOf(stats) {
+// partsOf says how many there are, and of a program that runs on how many of them go on.
+function partsOf(all, word, isLive) {
+  if (!isLive) return all.length ? [counted(all.length, word)] : [];
+  const over = all.filter((x) => x.end);
+  const parts = [];
+  if (all.length > over.length) parts.push(`${counted(all.length - over.length, word)} going on`);
+  if (over.length) parts.push(`${counted(over.length, word)} over`);
+  return parts;
+}
+
+function scopeOf({ stats, isLive }) {
   const servers = (stats.servers?.length ?? 0) + (stats.servers_not_listed ?? 0);
   const decided = (stats.answered ?? 0) + (stats.unanswered ?? 0);
   const parts = [
-    `${formatSpan(stats.duration_s)} of capture, ${counted(stats.packets, "packet")}`,
+    `${isLive ? `the last ${formatSpan(stats.duration_s)}` : `${formatSpan(stats.duration_s)} of capture`}, ${counted(stats.packets, "packet")}`,
     stats.requests || stats.replies
       ? `${counted(stats.requests ?? 0, "query", "queries")} to ${counted(servers, "server")}, ${counted(stats.replies ?? 0, "reply", "replies")}`
       : "",

@@ -26,8 +26,8 @@ export function None({ inRange, whole, children }) {
 }
 
 /** NotKept says that the program counts what is asked for, or does not even that. */
-export const NotKept = ({ what, command }) => html`<${Empty} title="The program that watches keeps no ${what}.">
-  It counts packets and does not read messages. Of a capture <code>qsniff ${command} FILE</code> prints them.<//>`;
+export const NotKept = ({ what, command, children }) => html`<${Empty} title="The program that watches keeps no ${what}.">
+  It counts packets and does not read messages. ${children} Of a capture <code>qsniff ${command} FILE</code> prints them.<//>`;
 
 /** Lost is the view of something that the report does not have. */
 export const Lost = ({ heading, title, children }) => html`<h1 tabindex="-1">${heading}</h1>

@@ -32,12 +32,13 @@ export function Findings() {
   const groups = useMemo(() => findingGroups(report, range), [report, range]);
   const rows = useMemo(() => findingRows(report, range), [report, range]);
   const left = report.doc.left_out?.findings ?? 0;
-  if (source.counts && report.findings.length === 0) return html`<h1 tabindex="-1">Findings</h1><${NotKept} what="findings" command="findings" />`;
+  if (source.counts && !report.doc.findings)
+    return html`<h1 tabindex="-1">Findings</h1><${NotKept} what="findings" command="findings">With <code>--tell-findings warn</code> it reads them, too.<//>`;
   return html`<h1 tabindex="-1">Findings</h1>
     ${range && rows.some((f) => f.count > 1) && html`<p class="caveat">Findings that occur in the range are listed; how many times is counted over the whole capture.</p>`}
-    ${left > 0 && html`<p class="caveat">${counted(left, "finding")} did not fit in this report. <code>qsniff findings FILE</code> prints all.</p>`}
+    ${left > 0 && html`<p class="caveat">${counted(left, "finding")} did not fit in this report. ${!report.isLive && html`<code>qsniff findings FILE</code> prints all.`}</p>`}
     ${groups.length === 0
-      ? html`<${None} inRange="No findings in this range." whole="No findings in this capture.">
+      ? html`<${None} inRange="No findings in this range." whole=${report.isLive ? "No findings in the last hour." : "No findings in this capture."}>
           What clients and servers sent keeps to their protocols, as far as the capture shows.<//>`
       : html`<div class="groups">${groups.map((g) => html`<${Group} key=${g.id} g=${g} />`)}</div>
         <${Section} id="all" title="Where they occur">

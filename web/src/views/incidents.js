@@ -17,7 +17,9 @@ const rate = (qps) => `${trim(qps)}/s`;
 
 /** incidentSentence says where, when and how much, in one line. */
 export function incidentSentence(x, clock) {
-  const when = `${clock.coarse(x.at)} to ${x.end ? clock.coarse(x.until) : "the end of the capture"}`;
+  const when = x.goesOn
+    ? `since ${clock.coarse(x.at)}, and it goes on`
+    : `${clock.coarse(x.at)} to ${x.end ? clock.coarse(x.until) : "the end of the capture"}`;
   const much = x.class ? `${counted(x.packets, "packet")} (${x.class})` : counted(x.requests, "request");
   const rates = `at most ${rate(x.peak_qps)} where ${rate(x.baseline_qps)} are usual`;
   return `on ${x.target}, ${when}: ${much}, ${rates}${x.succeeded ? ", with success" : ""}`;
@@ -29,7 +31,7 @@ export const incidentColumns = (clock) => [
   { key: "kind", label: "Kind", cell: (x) => html`<a href=${linkTo("incident", x.id)}>${x.kind}</a>` },
   { key: "target", label: "Target", long: true },
   { key: "at", label: "Begin", cell: (x) => clock.coarse(x.at) },
-  { key: "length", label: "Length", number: true, value: (x) => x.until - x.at, cell: (x) => formatSpan(x.until - x.at) + (x.end ? "" : " +") },
+  { key: "length", label: "Length", number: true, value: (x) => x.until - x.at, cell: (x) => formatSpan(x.until - x.at) + (x.goesOn ? " so far" : x.end ? "" : " +") },
   { key: "peak_qps", label: "Peak", number: true, cell: (x) => rate(x.peak_qps) },
   { key: "baseline_qps", label: "Usual", number: true, cell: (x) => rate(x.baseline_qps) },
   { key: "sources", label: "Sources", number: true, cell: (x) => formatCount(x.sources) },
@@ -58,7 +60,7 @@ export function Incident({ id }) {
   const explained = explanationOf(report, x.kind);
   return html`<h1 tabindex="-1"><${Level} of=${x.level} /> ${x.kind} <span class="quiet">${x.target}</span></h1>
     <p class="lead">${explained.what}</p>
-    <p>It was ${incidentSentence(x, clock)}.</p>
+    <p>It ${x.goesOn ? "is" : "was"} ${incidentSentence(x, clock)}.</p>
     <${Advice} ...${{ x, explained }} /><${Course} ...${{ x, clock }} /><${Evidence} ...${{ x, clock, explained }} />
     <${Sources} ...${{ x, clock }} /><${Came} x=${x} /><${Exchanges} ...${{ x, clock }} />`;
 }
@@ -92,7 +94,7 @@ function Course({ x, clock }) {
   const select = () => setParams({ t: rangeOfTimes(x.at, x.until, timeline, 2) }, true);
   return html`<${Section} id="course" title="When">
     <${Facts} of=${[["Begin", clock.exact(x.at)], ["Detected", `${clock.exact(detected)}, ${formatSpan(detected - x.at)} after its begin`],
-      ["End", x.end ? `${clock.exact(x.until)}, ${formatSpan(x.until - x.at)} after its begin` : "not before the end of the capture"],
+      ["End", x.end ? `${clock.exact(x.until)}, ${formatSpan(x.until - x.at)} after its begin` : x.goesOn ? `it goes on, for ${formatSpan(x.until - x.at)} so far` : "not before the end of the capture"],
       ["Pulses", x.pulses > 1 && formatCount(x.pulses)], ["Campaign", x.campaign && html`<a href=${linkTo("incidents")}>${x.campaign}</a>`],
       ...(x.kind_history ?? []).map((k) => ["Taken for", `${k.kind} until ${clock.exact(parseTime(k.until))}`])].filter(([, v]) => v !== false)} />
     ${series.length > 0 && html`<${Chart} title="Requests a second; shaded: the incident, dashed: its detection"

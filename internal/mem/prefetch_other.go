@@ -1,6 +1,6 @@
 //go:build !amd64
 
-package lru
+package mem
 
 import "unsafe"
 

@@ -1,0 +1,8 @@
+package mem
+
+import "unsafe"
+
+// prefetch is in assembly, for Go has no instruction for it.
+//
+//go:noescape
+func prefetch(a, b unsafe.Pointer)
