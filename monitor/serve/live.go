@@ -95,7 +95,10 @@ func (l *Live) refresh(ctx context.Context) (*document, error) {
 		return old, l.err
 	}
 	var small bytes.Buffer
-	z := gzip.NewWriter(&small)
+	z, err := gzip.NewWriterLevel(&small, gzip.BestSpeed) // a new one every documentEvery
+	if err != nil {
+		return old, err
+	}
 	if _, err := z.Write(text); err != nil {
 		return old, err
 	}

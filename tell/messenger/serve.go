@@ -174,20 +174,17 @@ func (s *server) run(orders *json.Decoder) {
 	if s.reports != nil {
 		working.Go(s.reports.wait)
 	}
-	over := context.AfterFunc(ctx, func() {
-		for _, p := range s.posts {
-			p.queue.Drop()
-		}
-	})
 	end := make(chan struct{})
 	go func() {
 		if s.opt.clock.sleep(ctx, lastWords) {
+			for _, p := range s.posts {
+				p.queue.Drop()
+			}
 			cancel()
 		}
 		close(end)
 	}()
 	working.Wait()
-	over()
 	cancel()
 	<-end
 	close(stop)

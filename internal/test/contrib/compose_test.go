@@ -20,8 +20,11 @@ type service struct {
 	CapAdd  []string `yaml:"cap_add"`
 }
 
-// TestCompose: the Compose file names files that are there, and what runs in the containers finds
-// them where it looks.
+// isPinned matches images of one version, and not the newest one of some.
+var isPinned = regexp.MustCompile(`^[a-z/]+:v?\d+\.\d+\.\d+$`)
+
+// TestCompose: the Compose file names files that are there and images of one version, and what runs in
+// the containers finds these files where it looks.
 func TestCompose(t *testing.T) {
 	var file struct {
 		Services map[string]service
@@ -32,6 +35,8 @@ func TestCompose(t *testing.T) {
 	for name, s := range file.Services {
 		if s.Image == "" {
 			mustExist(t, filepath.Join(folder, s.Build.Context, s.Build.Dockerfile))
+		} else if !isPinned.MatchString(s.Image) {
+			t.Errorf("%s: the image %s is of no one version", name, s.Image)
 		}
 		for _, v := range s.Volumes {
 			f := strings.Split(v, ":")

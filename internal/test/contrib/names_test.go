@@ -214,3 +214,29 @@ func TestRules(t *testing.T) {
 		}
 	}
 }
+
+// TestDashboardLayout: panels have numbers of their own and lie beside each other on Grafana's 24 columns.
+func TestDashboardLayout(t *testing.T) {
+	var board struct {
+		Panels []struct {
+			ID      int
+			Title   string
+			GridPos struct{ X, Y, W, H int }
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, "grafana/dashboard.json")), &board); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range board.Panels {
+		a := p.GridPos
+		if a.X < 0 || a.W < 1 || a.H < 1 || a.X+a.W > 24 {
+			t.Errorf("%s: %+v", p.Title, a)
+		}
+		for _, q := range board.Panels[:i] {
+			b := q.GridPos
+			if p.ID == q.ID || a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H {
+				t.Errorf("%s and %s have the same number, or are in the same place: %+v, %+v", p.Title, q.Title, a, b)
+			}
+		}
+	}
+}

@@ -2,12 +2,15 @@ package contrib
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -104,6 +107,62 @@ func checkRights(t *testing.T, m *machine) {
 	}
 	if info, err := os.Stat(m.path("/var/lib/private/qsniff-monitor")); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder of the service: %v, %v", info, err)
+	}
+}
+
+// TestLiveServiceTells: under its unit, the service tells a service of a flood, at the address that a
+// reload gives it, and the process that does so has no rights either.
+func TestLiveServiceTells(t *testing.T) {
+	timing.SkipUnlessLive(t)
+	server, clients := netns.NewCable(t, netns.End{Name: "server0", IP: "198.18.0.1"}, netns.End{Name: "client0", IP: "198.18.0.2"})
+	server.RunIP(t, "link set lo up")
+	var got atomic.Pointer[string]
+	var l net.Listener
+	var err error
+	if server.Do(func() { l, err = net.Listen("tcp", "127.0.0.1:0") }); err != nil {
+		t.Fatal(err)
+	}
+	hook := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		text := r.URL.Path + " " + string(b)
+		got.Store(&text)
+	}))
+	hook.Listener.Close()
+	hook.Listener = l
+	hook.Start()
+	defer hook.Close()
+	m := boot(t, server, build(t), "qsniff-monitor.service")
+	m.awaitActive(t)
+	put := func(path string) {
+		t.Helper()
+		name := m.path("/etc/qsniff/hooks")
+		write(t, name, "json "+hook.URL+path+"\n")
+		const adm = 4
+		if err := errors.Join(os.Chown(name, 0, adm), os.Chmod(name, 0o640)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("/first")
+	write(t, m.path("/etc/systemd/system/qsniff-monitor.service.d/secrets.conf"), "[Service]\nSupplementaryGroups=adm\n")
+	m.systemctl("daemon-reload")
+	write(t, m.path("/etc/qsniff/monitor.toml"), read(t, "monitor.toml")+"\nwebhooks = \"/etc/qsniff/hooks\"\n")
+	m.systemctl("restart", "qsniff-monitor.service")
+	m.awaitActive(t)
+	put("/second")
+	m.systemctl("reload", "qsniff-monitor.service")
+	timing.Await(t, "a reload", func() bool { return strings.Contains(m.said(), "msg=reloaded") })
+	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
+	conn := clients.Dial(t, gameAddr)
+	timing.Await(t, "the message", func() bool {
+		for range 200 {
+			if _, err := conn.Write([]byte(question)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return got.Load() != nil
+	})
+	if text := *got.Load(); !strings.HasPrefix(text, "/second ") || !strings.Contains(text, `"event":"open"`) {
+		t.Errorf("got %s", text)
 	}
 }
 
