@@ -101,9 +101,6 @@ live does; w writes into the current folder.
 Exit status: 0 ended by q, or by a signal while it captured, 1 the run failed, 2 wrong usage, 130
 interrupted by a signal while it read a capture.`
 
-// isGrowing reports whether what is read is still being written.
-func (o *topOptions) isGrowing() bool { return o.follow }
-
 // prepare checks the flags, and reads the files that they name.
 func (o *topOptions) prepare(args []string, io streams) error {
 	switch {
@@ -149,7 +146,7 @@ func (o *topOptions) parseSpeed() error {
 	return nil
 }
 
-// folders returns where top writes: the current folder, and that of its settings, if they are there.
+// topFolders returns where top writes: the current folder, and that of its settings, if they are there.
 func topFolders(settings string) (all []string) {
 	for _, name := range []string{".", settings} {
 		if info, err := os.Stat(name); name != "" && err == nil && info.IsDir() {

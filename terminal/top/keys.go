@@ -38,7 +38,6 @@ func inExchange(m *Model) bool { _, ok := m.top().(*exchangeScreen); return ok }
 func inColumns(m *Model) bool  { _, ok := m.top().(*chooser); return ok }
 func inTables(m *Model) bool   { return inServers(m) || inServer(m) }
 func inPanes(m *Model) bool    { return inServer(m) || inExchange(m) }
-func canFilter(m *Model) bool  { return inTables(m) }
 func canCopy(m *Model) bool    { return inServers(m) || inExchange(m) || inIncidents(m) }
 func plays(m *Model) bool      { return m.opt.Player != nil && m.state != nil && m.state.Play != nil }
 func inIncidents(m *Model) bool {
@@ -56,7 +55,7 @@ func init() {
 		bind("Esc", "back", "back", func(m *Model) bool { return len(m.stack) > 1 || m.servers.filter.text != "" }, (*Model).back, "esc", "backspace"),
 		bind("?", "this page", "help", anywhere, (*Model).openHelp, "?"),
 		bind("i", "incidents: evidence, advice, and the lines to paste", "incidents", func(m *Model) bool { return !inIncidents(m) }, func(m *Model) tea.Cmd { return m.push(newIncidents(m)) }, "i"),
-		bind("/", "filter: of servers by words and by comparisons of columns (players>10 answered<90); of exchanges by an expression, as of qsniff read -Y", "filter", canFilter, (*Model).enterFilter, "/"),
+		bind("/", "filter: of servers by words and by comparisons of columns (players>10 answered<90); of exchanges by an expression, as of qsniff read -Y", "filter", inTables, (*Model).enterFilter, "/"),
 		bind("s", "search a server by a text", "", inServers, (*Model).enterSearch, "s"),
 		bind("n", "the next one that has the text", "", inServers, func(m *Model) tea.Cmd { return m.servers.find() }, "n"),
 		bind("< >", "sort by the column to the left or right; in columns: move it", "sort", func(m *Model) bool { return inServers(m) || inColumns(m) }, func(m *Model) tea.Cmd { return m.step(1) }, ">"),
