@@ -18,17 +18,17 @@ type stages struct {
 	isShared   bool        // the reader's goroutine runs the only worker
 	isAlone    bool        // it always runs the fold, too
 	isLive     bool
-	behind     int // batches in a row after which more was waiting
+	fullInRow  int // batches in a row after which more was waiting
 
 	queued atomic.Int32 // batches that the fold has not finished
 	mu     sync.Mutex   // held by the reader's goroutine while it runs the fold, and once the run has ended
 	ended  chan error   // how the run ended there
 }
 
-// maxBehind is after how many batches in a row that left packets waiting the fold of a live run
+// maxFullInRow is after how many batches in a row that left packets waiting the fold of a live run
 // gets a goroutine of its own. Chosen: a fifth of the kernel's ring in queries, more than a million
 // a second bring while the source rests.
-const maxBehind = 128
+const maxFullInRow = 128
 
 // newStages returns the stages of a run. The fold has its workers.
 func newStages(r *reader, f *fold, cfg *Config) *stages {
@@ -104,11 +104,11 @@ func (s *stages) isUnhurried(b *batch) bool {
 	case !s.isShared || !s.isLive && !s.isAlone:
 		return false
 	case !b.raw.HasMore:
-		s.behind = 0
+		s.fullInRow = 0
 	default:
-		s.behind++
+		s.fullInRow++
 	}
-	return (s.isAlone || s.behind < maxBehind) && s.queued.Load() == 0
+	return (s.isAlone || s.fullInRow < maxFullInRow) && s.queued.Load() == 0
 }
 
 // foldHere folds a batch in the reader's goroutine, and reports whether the run goes on.

@@ -35,13 +35,13 @@ func TestGoroutineOfTheFold(t *testing.T) {
 		src := &busy{Source: open(t, data), pause: pause}
 		var err error
 		if l.run, err = Run(context.Background(), Config{Source: src, Registry: registry(t), Renderer: r, Out: io.Discard, Jobs: 4,
-			Watchers: []track.Watcher{l}, Clock: func() int64 { return 1 }}); err != nil || src.batches < maxBehind+2 {
+			Watchers: []track.Watcher{l}, Clock: func() int64 { return 1 }}); err != nil || src.batches < maxFullInRow+2 {
 			t.Fatalf("%v, %d batches", err, src.batches)
 		}
 		return l
 	}
 	want := watch(1, jsonl.New(jsonl.Options{})) // each stage has a goroutine
-	for _, pause := range []int{1, maxBehind - 1, maxBehind + 1, 1000} {
+	for _, pause := range []int{1, maxFullInRow - 1, maxFullInRow + 1, 1000} {
 		got := watch(pause, nil)
 		if !got.over || !slices.Equal(got.lines, want.lines) || got.run.Packets != want.run.Packets {
 			t.Errorf("pauses every %d batches: over %v, %d lines of %d packets\nwant over, %d of %d, the same",
