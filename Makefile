@@ -99,8 +99,8 @@ bench: build ## measure qsniff beside tcpdump, jq, tshark and gopacket, write BE
 	$(CGO) $(GO) run ./internal/tools/bench -n $(PACKETS) -rounds $(ROUNDS) -group '$(GROUP)' -before '$(BEFORE)'
 
 profile: deps ## make cmd/qsniff/default.pgo anew: the profile by which go build optimises the program
-	@d=$$(mktemp -d) && trap 'rm -r $$d' EXIT && for kind in mix flood; do $(GO) run ./internal/tools/mkpcap $$kind -n 300000 -o $$d/$$kind.pcap; done && \
-	QSNIFF_CAPTURES=$$d $(CGO) $(GO) test ./cmd/qsniff -run '^$$' -bench Commands -benchtime 3x -o $$d/qsniff.test -cpuprofile $(CURDIR)/cmd/qsniff/default.pgo
+	@d=$$(mktemp -d) && trap 'rm -r $$d' EXIT && $(GO) run ./internal/tools/mkpcap mix -n 300000 -o $$d/mix.pcap && $(GO) run ./internal/tools/mkpcap flood -n 2000000 -o $$d/flood.pcap && \
+	QSNIFF_CAPTURES=$$d $(CGO) $(GO) test -trimpath ./cmd/qsniff -run '^$$' -bench Commands -benchtime 3x -o $$d/qsniff.test -cpuprofile $(CURDIR)/cmd/qsniff/default.pgo
 
 bench-live: build ## replay captures at rising RATES beside tcpdump; takes root and tcpreplay
 	$(CGO) $(GO) test ./cmd/qsniff -run TestLiveRate -v -count 1 -timeout 3h -rates $(RATES)

@@ -13,7 +13,10 @@ import (
 // stay; what is private, link-local or for documentation stays that.
 //
 // Prefixes are not kept bit by bit, as Crypto-PAn does: addresses are in texts, too, where
-// they must stay as long, and an octet of two digits would become one of three.
+// they must stay as long, and an octet of two digits would become one of three. Only bits
+// whose change leaves all octets below them as long, and makes none special, could be kept
+// so: 5.5 of 8 on average where an octet now becomes one of 2^6.8, 1 bit of 8 to 11, and
+// none of 193, which would stay itself.
 func (a *Anonymizer) Addr(ip netip.Addr) netip.Addr {
 	w := a.work.Get().(*work)
 	defer a.work.Put(w)

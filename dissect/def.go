@@ -126,6 +126,9 @@ type Type struct {
 	Lists *Def
 	// Summary lists the fields of the one-line rendering.
 	Summary []*Def
+	// Prints is the text that a console sends in pieces, which end anywhere: a secret can lie
+	// across two messages. It is nil where messages have none.
+	Prints *Def
 	// Speech is set where people read what the ends say as a text.
 	Speech *Speech
 }

@@ -34,4 +34,19 @@ func (m *Message) CollectPasswords(said *console.Passwords) {
 	}
 }
 
+// KeepTail adds the text of definition d, with the secrets in it, to a tail. isPart is set where it
+// continues the text before. A message without such a text adds nothing.
+func (m *Message) KeepTail(t *console.Tail, d *Def, isPart bool) {
+	for i := range m.Fields {
+		if x := m.Fields[i].Def; x == d || x.PartOf == d {
+			n := i
+			for n+1 < len(m.Fields) && (m.Fields[n+1].Def == d || m.Fields[n+1].Def.PartOf == d) {
+				n++
+			}
+			t.Add(m.Joined(i, n-i+1), isPart, m.Fields[n].Def.PartOf == d)
+			return
+		}
+	}
+}
+
 var quote = []byte{'"'}

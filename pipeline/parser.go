@@ -31,6 +31,9 @@ func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict
 	c.Passwords, c.Unread = p.flows.Passwords(server, client.Addr()), p.skipsTexts
 	isWhole := len(b) == len(s.data) // parts after a gap become fields
 	p.readMessage(c, v, b, isWhole && p.brevity.isEnough(v.Dissector.Proto(), v.Type))
+	if c.Passwords != nil && v.Type.Prints != nil && !c.Unread {
+		m.KeepTail(&c.Passwords.Tail, v.Type.Prints, false)
+	}
 	m.Conf, m.Why = v.Conf, v.Why
 	if v.Type.Asks&dissect.AskRcon != 0 && !v.Type.FromServer() {
 		m.CollectPasswords(p.flows.OpenPasswords(server, client.Addr()))

@@ -14,7 +14,7 @@ import (
 
 // hostile are names that servers were given, or could be.
 var hostile = []string{
-	"\x1b[2J\x1b]52;c;cm0gLXJm\a", "\x9b31mC1", "\u202egnp.exe\u2066", "e\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301", "日本語サーバー", "a\nb\rc\td\be",
+	"\x1b[2J\x1b]52;c;cm0gLXJm\a", "\x9b31mC1", "\u009b31mC1", "\u202egnp.exe\u2066", "e\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301", "日本語サーバー", "a\nb\rc\td\be",
 	"\u0301first", "👩\u200d👩\u200d👧", "\U000e0041tag", "\xff\xfe", strings.Repeat("x", 10_000), strings.Repeat("\x1b", 10_000), "\ufe0f\u00ad\u3164",
 }
 
@@ -23,7 +23,7 @@ func TestHostileCells(t *testing.T) {
 		for _, width := range []int{0, 1, 2, 7, 30} {
 			for _, right := range []bool{false, true} {
 				got := cell(s, width, right)
-				if w := ansi.StringWidth(got); w != width || strings.ContainsAny(got, "\x1b\x9b\n\r\t\b\a\u202e\u2066\u200d") {
+				if w := ansi.StringWidth(got); w != width || strings.ContainsAny(got, "\x1b\u009b\n\r\t\b\a\u202e\u2066\u200d") {
 					t.Errorf("cell(%.20q, %d) = %q, %d cells", s, width, got, w)
 				}
 			}

@@ -25,7 +25,7 @@ const (
 )
 
 // passwordFlows is how many flows of one partition keep passwords of rcon: 1,024
-// in all, 600 KiB, allocated with the first. Few addresses administer a server. Evicted
+// in all, 900 KiB, allocated with the first. Few addresses administer a server. Evicted
 // ones count in Flows.Evicted.
 const passwordFlows = 64
 

@@ -130,7 +130,7 @@ func TestByTime(t *testing.T) {
 	if !slices.Equal(got, upTo(65)) || !slices.Equal(perFile, []int{30, 30, 5}) {
 		t.Errorf("%v, %v", perFile, got)
 	}
-	if diff := cmp.Diff(Stats{Packets: 65, Files: 3}, s); diff != "" {
+	if diff := cmp.Diff(Stats{Packets: 65, Files: 3, Present: 3, PresentBytes: sizeOf(t, dir)}, s); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -376,7 +376,8 @@ func follow(t *testing.T, src capture.Source) (got []int) {
 // TestRefusedOnce: a packet that the format cannot hold is an error once and
 // counted from then on.
 func TestRefusedOnce(t *testing.T) {
-	w := open(t, Options{Path: filepath.Join(t.TempDir(), "a.pcap")})
+	dir := t.TempDir()
+	w := open(t, Options{Path: filepath.Join(dir, "a.pcap")})
 	write(t, w, 0, 1)
 	other := packetAt(1)
 	other.Link = 1
@@ -387,7 +388,8 @@ func TestRefusedOnce(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 	write(t, w, 2, 5)
-	if diff := cmp.Diff(Stats{Packets: 4, Refused: 2, Files: 1}, finish(t, w)); diff != "" {
+	s := finish(t, w)
+	if diff := cmp.Diff(Stats{Packets: 4, Refused: 2, Files: 1, Present: 1, PresentBytes: sizeOf(t, dir)}, s); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

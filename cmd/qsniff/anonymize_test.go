@@ -24,6 +24,8 @@ var otherwise = map[string]string{
 	"goldsource/rcon-snaplen":         "the capture cuts the word that a password follows",
 	"a2s/rules-parts-missing":         "likewise, at the border of a missing part",
 	"rcon/secret-forms":               "likewise",
+	"goldsource/rcon-halved":          "names and passwords lie across two texts, which are replaced one by one",
+	"rcon/password-halved":            "likewise",
 	"hostile/rcon-lengths":            "names of passwords that are cut",
 	"hostile/split-room-from-own-set": "parts that nobody can read",
 	"ase/light-name-wraps":            "the name is longer than its length says, and read as other fields",

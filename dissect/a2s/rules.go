@@ -16,6 +16,7 @@ func readRules(c *dissect.Context, cur *dissect.Cursor) {
 	count := int(cur.U16(&defRuleCount))
 	at := cur.Fields() - 1
 	var found pages
+	isText := utf8.Valid(cur.Peek(cur.Left())) // and so is each rule, which a NUL ends
 	cur.Push(&defRuleList, count)
 	n, binary := 0, 0
 	for ; cur.OK() && cur.Left() > 0; n++ {
@@ -26,7 +27,7 @@ func readRules(c *dissect.Context, cur *dissect.Cursor) {
 		name := cur.CString(&defRuleName)
 		start := cur.Offset()
 		value := cur.CString(valueDef(cur, name))
-		if found.add(name, extentFrom(cur, start), cur.OK()) || isBinary(name, value) {
+		if found.add(name, extentFrom(cur, start), cur.OK()) || !isText && isBinary(name, value) {
 			binary++
 		}
 		cur.Pop()

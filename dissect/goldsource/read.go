@@ -118,6 +118,9 @@ func readConsole(c *dissect.Context, cur *dissect.Cursor, d, secret *dissect.Def
 	if n < 0 {
 		n, tail = cur.Left(), 0
 	}
+	if d == &defText && c.Passwords != nil {
+		k.First = c.Passwords.Tail.FindRest(cur.Peek(n), false, c.Passwords)
+	}
 	cur.Pieces(d, secret, n, tail, k.Next)
 }
 

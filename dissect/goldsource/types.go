@@ -32,7 +32,7 @@ var (
 	typeRconChallenge = dissect.Type{Name: "RCON_CHALLENGE", Wire: wordPatterns("challenge rcon "), Reply: true, Asks: dissect.AskRconChallenge, Doc: "a number to send with rcon",
 		Number: &defChallenge, Summary: []*dissect.Def{&defChallenge}}
 	typePrint = dissect.Type{Name: "A2A_PRINT", Wire: append(letterPatterns(opPrint), wordPatterns("print\n")...), Reply: true, Asks: dissect.AskRcon, Doc: "text for the console: output of rcon",
-		Summary: []*dissect.Def{&defText}}
+		Summary: []*dissect.Def{&defText}, Prints: &defText}
 	typeProxyListen = dissect.Type{Name: "S2A_PROXY_LISTEN", Wire: letterPatterns(opProxyListen), Reply: true, Asks: dissect.AskProxy, Doc: "the multicast address of an HLTV proxy",
 		Summary: []*dissect.Def{&defProxyAddress}}
 	typeProxyRedirect = dissect.Type{Name: "S2A_PROXY_REDIRECT", Wire: letterPatterns(opProxyRedirect), Reply: true, Asks: dissect.AskProxy, Doc: "the address of another HLTV proxy",

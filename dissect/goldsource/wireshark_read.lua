@@ -30,10 +30,10 @@ local function readTerminator(c, cur)
 	end
 end
 
-local function readConsole(c, cur, name, secret)
+local function readConsole(c, cur, name, secret, before)
 	local n, tail = find(cur:peek(), "\0"), 1
 	if not n then n, tail = cur:left(), 0 end
-	cur:pieces(name, secret, n, tail, c.said)
+	cur:pieces(name, secret, n, tail, c.said, before)
 end
 
 local function readRcon(c, cur, m)
@@ -209,9 +209,10 @@ local readers = {
 		readConsole(c, cur, "log.line", "log.line_secret")
 	end,
 	[T.INFOSTRING_RESPONSE] = readPairsReply, [T.XASH_INFO] = readPairsReply,
-	[T.A2A_PRINT] = function(c, cur)
+	[T.A2A_PRINT] = function(c, cur, m)
 		if cur:peek(1) == "l" then cur:u8("opcode") else readHeadword(cur) end
-		readConsole(c, cur, "print.text", "print.text_secret")
+		m.learn.tail = c.said and cur:peek():match("^[^%z]*"):sub(-256):match("[^\n]*$") -- of what may go on
+		readConsole(c, cur, "print.text", "print.text_secret", c.said and c.tail)
 	end,
 	[T.S2A_PROXY_LISTEN] = readProxy, [T.S2A_PROXY_REDIRECT] = readProxy,
 	[T.CONNECT_CHALLENGE] = function(_, cur)

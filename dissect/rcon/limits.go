@@ -36,12 +36,6 @@ const (
 	// maxFrames is how many packets of a reply are listed. At 4 KiB a packet that
 	// is twice what is kept of its body; later ones are counted in its parts.
 	maxFrames = 128
-	// maxTail is how much of a part is looked at again with the next one, for the
-	// name of a variable whose value is a secret. The longest known has 20 letters.
-	maxTail = 256
-	// maxWindow is how much of the next part is looked at together with the tail:
-	// a value that is longer hides the rest of its line.
-	maxWindow = 1024
 )
 
 // The body of a reply, which is taken from the budget of the session.

@@ -202,10 +202,8 @@ func (r *reader) secretFinder(p *packet, pl *place, e extent) console.Finder {
 	case r.dir != dissect.ToClient, pl.role == trailer:
 	case r.torn, output && r.s.outputMissing, output && pl.asked < 0 && pl.part <= 1 && !r.opened && !r.s.serverSpoke:
 		k.First = console.FindTorn(p.body)
-	case pl.part > 1:
-		var room []byte
-		k, room = r.s.findAcross(k, p.body, r.m.Aux) // nothing is in there yet
-		r.m.Aux = room[:0]
+	default:
+		k.First = r.s.passwords.Tail.FindRest(p.body, pl.part > 1, &r.s.passwords)
 	}
 	return k
 }

@@ -26,10 +26,6 @@ type reply struct {
 	hidden int
 	// isDisputed is set where a part is, see dissect.Stream: all of the text is hidden.
 	isDisputed bool
-	// tail is the end of the text so far; secret is set where it ends in a secret.
-	ntail  int
-	tail   [maxTail]byte
-	secret bool
 	// body is the text as far as it is kept; its capacity is taken from the budget.
 	body []byte
 }
@@ -58,16 +54,9 @@ func (s *session) addPart(frame uint64, m *dissect.Message, p *packet) {
 		s.appendBody(r, p.body)
 	}
 	r.gap = r.gap || p.n > len(p.body)
-	r.keepTail(p.body)
 	for i := range m.Fields {
-		switch f := &m.Fields[i]; {
-		case f.Def == &defBodySecret:
-			if f.Off == headerLen && r.hidden == before {
-				r.hidden += int(f.Len)
-			}
-			r.secret = true
-		case f.Def == &defBody && f.Len > 0:
-			r.secret = false
+		if f := &m.Fields[i]; f.Def == &defBodySecret && f.Off == headerLen && r.hidden == before {
+			r.hidden += int(f.Len)
 		}
 	}
 }
@@ -83,18 +72,6 @@ func (s *session) appendBody(r *reply, text []byte) {
 	}
 	r.short = n < len(text)
 	r.body = append(r.body, text[:n]...)
-}
-
-// keepTail keeps the end of the text, to find secrets that lie across packets.
-func (r *reply) keepTail(text []byte) {
-	if len(text) >= maxTail {
-		r.ntail = copy(r.tail[:], text[len(text)-maxTail:])
-		return
-	}
-	if over := r.ntail + len(text) - maxTail; over > 0 {
-		r.ntail = copy(r.tail[:], r.tail[over:r.ntail])
-	}
-	r.ntail += copy(r.tail[r.ntail:], text)
 }
 
 // endReply closes the open reply. Of several packets, it becomes done.

@@ -108,6 +108,7 @@ func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 		s.endReply(endTrailer)
 	case !ok:
 	case fromServer:
+		m.KeepTail(&s.passwords.Tail, &defBody, pl.part > 1)
 		s.addReply(&v, c.Stream.Frame, m, &p, pl)
 	default:
 		s.addRequest(m, &p, pl)

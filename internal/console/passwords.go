@@ -7,6 +7,7 @@ import "bytes"
 // list of names. The zero value is empty and ready for use. A nil *Passwords is empty,
 // too, and Add must not be called on it.
 type Passwords struct {
+	Tail      Tail // of the server
 	n, oldest uint8
 	list      [maxPasswords]password
 }

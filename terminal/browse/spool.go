@@ -74,10 +74,12 @@ func openInput(ctx context.Context, name string, in *os.File, follow bool) (*inp
 // how far a run is in what they expand to.
 func (x *input) progress(at int64) (n, size int64) {
 	first := x.first.Stats()
-	if x.spool != nil && first.Size > 0 { // compressed
-		return first.Bytes, first.Size
+	if x.spool == nil || first.Size == 0 {
+		return at, first.Size
 	}
-	return at, first.Size
+	x.spool.mu.Lock()
+	defer x.spool.mu.Unlock()
+	return int64(float64(first.Bytes) * float64(at) / float64(max(x.spool.size, 1))), first.Size
 }
 
 // from returns what the capture holds from an offset on; waits: it may grow, or come through a
@@ -106,6 +108,9 @@ func (g *growing) Read(b []byte) (int, error) {
 	for {
 		n, err := g.in.Read(b)
 		if n > 0 || err != io.EOF {
+			if err == io.EOF { // of now
+				err = nil
+			}
 			return n, err
 		}
 		select {

@@ -34,13 +34,14 @@ func SkipUnlessLive(t testing.TB) {
 	}
 }
 
-// Await calls isDone every few milliseconds until it returns true, and fails t if that
-// takes longer than Patience.
+// Await calls isDone until it returns true, and fails t if that takes longer than Patience.
+// It calls every few milliseconds, and less often the longer it takes, for isDone may start
+// programs: the end is noticed within a sixteenth of the time that it took.
 func Await(t testing.TB, what string, isDone func() bool) {
 	t.Helper()
 	const pause = 5 * time.Millisecond
-	for end := time.Now().Add(Patience); !isDone(); time.Sleep(pause) {
-		if time.Now().After(end) {
+	for begun := time.Now(); !isDone(); time.Sleep(max(pause, time.Since(begun)/16)) {
+		if time.Since(begun) > Patience {
 			t.Fatalf("waited %v for %s", Patience, what)
 		}
 	}

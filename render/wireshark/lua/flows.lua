@@ -23,7 +23,7 @@ local function learn(server, client, facts)
 	local key = server .. "|" .. client
 	local old = flows.get(key) or nothing
 	local v = {asked = bor(old.asked, facts.asked or 0), app = facts.app or old.app, proto = facts.proto or old.proto,
-		rcon = facts.rcon or old.rcon, said = old.said, isForeign = facts.isForeign}
+		rcon = facts.rcon or old.rcon, said = old.said, tail = facts.tail or old.tail, isForeign = facts.isForeign}
 	if facts.said then
 		v.said = {}
 		for _, s in ipairs(old.said or {}) do v.said[#v.said + 1] = s end
@@ -155,7 +155,7 @@ local function read(c, t, b, visited)
 	local owner = c.form and ownerOf(c.form)
 	if owner and owner.adopts then m.shownAs = owner end
 	local flow = fromServer(t) and c.fromServer or c.toServer
-	c.said = flow.said
+	c.said, c.tail = flow.said, flow.tail
 	t.proto.read(c, t, m.cur, m)
 	if not visited then
 		m.learn.proto = t.proto

@@ -203,9 +203,12 @@ function Cursor:digits(name, skip)
 end
 
 -- pieces is run for a text that may hold a password: from there on it becomes a field of secret.
-function Cursor:pieces(name, secret, n, tail, said)
-	local lo = findSecret(self:peek(n), said, self:isCut())
+-- The password can begin before, in a text that this one goes on.
+function Cursor:pieces(name, secret, n, tail, said, before)
+	before = before or ""
+	local lo = findSecret(before .. self:peek(n), said, self:isCut())
 	if not self:ok() then return end
+	if lo then lo = math.max(0, lo - #before) end
 	if not lo then
 		if n + tail > 0 then self:run(name, 0, n, tail) end
 		return
