@@ -49,6 +49,10 @@ const (
 	// for each, and a server's take 8 KiB, and 1 to 7 KiB more if it answers.
 	windowPoints = 120
 
+	// latelySpan is how long Server.Lately is. Chosen: a verdict on it is there while an attack is
+	// young, and a server that is asked once a second has an answered share.
+	latelySpan = time.Minute
+
 	// windowServers is how many servers of a window have points of their own. Chosen: as in a report.
 	windowServers = 64
 

@@ -117,6 +117,18 @@ func (x *slots) name(ends []netip.AddrPort) {
 	}
 }
 
+// NumServers returns how many servers have counters of their own. It is for the goroutine that
+// runs the pipeline.
+func (m *Meter) NumServers() int { return len(m.slots.list) - 1 }
+
+// Servers returns them, as NumServers does.
+func (m *Meter) Servers() (all []netip.AddrPort) {
+	for _, x := range m.slots.list[1:] {
+		all = append(all, x.end.AddrPort())
+	}
+	return all
+}
+
 // find returns the counters of a server.
 func (x *slots) find(h *track.Host, port uint16, hash uint64) uint16 {
 	r := &x.recent[hash%recentServers]

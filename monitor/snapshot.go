@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"net/netip"
+	"time"
 
 	"qsniff/render/counters"
 	"qsniff/track"
@@ -15,6 +16,11 @@ type Snapshot struct {
 	LastPacket int64    // Unix time of the last packet; 0: there was none
 	Servers    []Server // those with counters of their own
 	Other      Server   // all others together
+	// Point is how long the points of Lately.Points are, and Points how many there are.
+	Point  time.Duration
+	Points int
+	// LatelySpan is the length of Server.Lately.
+	LatelySpan time.Duration
 	Incidents  Incidents
 	// Counters are those of all stages of the run; what a stage does not take part in is zero.
 	Counters counters.Result
@@ -31,6 +37,7 @@ type Server struct {
 	IsNamed bool           // by Options.Servers
 	Counts
 	Rates
+	Lately   Lately
 	Messages []Message // of the kinds that there were
 	// Profile is what the server reported of itself, from the network; HasProfile reports whether
 	// it did.
@@ -105,6 +112,7 @@ func (m *Meter) Snapshot(ctx context.Context) (s *Snapshot, isNew bool) {
 func (m *Meter) take(all *counters.Result) *Snapshot {
 	s := &Snapshot{Nanos: m.clock.nanos, LastPacket: m.lastPacket, Incidents: m.incidents.Incidents, Counters: *all, ServersEvicted: m.slots.evicted, made: m.opt.Clock()}
 	s.Counters.Seen.Gaps = m.lost
+	s.Point, s.Points, s.LatelySpan = pointLengths[m.window.step], m.window.at+1, m.window.latelySpan()
 	s.Servers = make([]Server, 0, len(m.slots.list)-1)
 	for i, x := range m.slots.list {
 		if i == 0 {
@@ -123,7 +131,7 @@ func (m *Meter) take(all *counters.Result) *Snapshot {
 
 // takeServer copies what was counted of one server.
 func (m *Meter) takeServer(x *slot) Server {
-	s := Server{IsNamed: x.isNamed, Counts: x.Counts, Rates: x.rates.since(m.clock.seconds), Profile: x.profile, HasProfile: x.hasProfile}
+	s := Server{IsNamed: x.isNamed, Counts: x.Counts, Rates: x.rates.since(m.clock.seconds), Lately: x.row.lately(m.window.latelyFrom()), Profile: x.profile, HasProfile: x.hasProfile}
 	if x.end != (track.End{}) {
 		s.Addr = x.end.AddrPort()
 	}

@@ -196,7 +196,7 @@ func (m *Meter) addKinds(x *Window) {
 	s, n := &x.Stats, all.sum()
 	s.Requests, s.Replies = uint64(n.Requests), uint64(n.Replies)
 	s.Answered, s.Unanswered, s.Late = uint64(n.Answered), uint64(n.Unanswered), uint64(n.late)
-	s.Response = timesOf(&all.times, n.slowest)
+	s.Response = timesOf(&all.times, 0, n.slowest)
 }
 
 // addServers adds the servers that there is room for, those that were asked most, and
@@ -241,19 +241,19 @@ func (x *slot) summary(n *cell) stats.Server {
 	return stats.Server{Addr: x.end.AddrPort(), Requests: uint64(n.Requests), Replies: uint64(n.Replies), Answered: uint64(n.Answered),
 		Unanswered: uint64(n.Unanswered), Late: uint64(n.late), BytesIn: n.BytesIn, BytesOut: n.BytesOut, WireIn: n.wireIn, WireOut: n.wireOut,
 		HasInfo: x.hasProfile, Name: bytes.Clone(p.Name.Whole()), Map: bytes.Clone(p.Map.Whole()), Players: p.Players, Max: p.Max,
-		ICMPErrors: uint64(n.unreachable), Response: timesOf(&x.row.times, n.slowest), Challenge: -1, Train: -1}
+		ICMPErrors: uint64(n.unreachable), Response: timesOf(&x.row.times, 0, n.slowest), Challenge: -1, Train: -1}
 }
 
 // bucketError is by which share of it a percentile of a window can be off: buckets end at 1.5
 // times their begin.
 const bucketError = .5
 
-// timesOf returns the distribution of response times that buckets have, of which the slowest took
-// so many microseconds.
-func timesOf(b *stats.Buckets, slowest uint32) (t stats.Times) {
+// timesOf returns the distribution of response times that buckets have from an interval on, of
+// which the slowest took so many microseconds.
+func timesOf(b *stats.Buckets, from int, slowest uint32) (t stats.Times) {
 	var counts [stats.TimelineBuckets + 1]uint64
 	first, end := b.Range()
-	for i := range b.Len() {
+	for i := from; i < b.Len(); i++ {
 		for n := first; n < end; n++ {
 			counts[n] += uint64(b.At(i, n))
 			t.Count += uint64(b.At(i, n))

@@ -32,6 +32,7 @@ func Guard(ctx context.Context, cmd *exec.Cmd) (status int, stderr []byte, crash
 	}
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) }) // it may be over
 	defer stop()
+	defer followStops(cmd.Process.Pid)()
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -21,7 +21,7 @@ import (
 )
 
 // screenCommands returns the commands that take the whole screen.
-func screenCommands(streams) []*cobra.Command { return []*cobra.Command{newBrowse()} }
+func screenCommands(io streams) []*cobra.Command { return []*cobra.Command{newTop(io), newBrowse()} }
 
 func newBrowse() *cobra.Command {
 	opts := readDefaults()

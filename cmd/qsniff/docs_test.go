@@ -13,6 +13,7 @@ import (
 
 	"qsniff/dissect/protocols"
 	"qsniff/internal/tools/docgen"
+	"qsniff/terminal/top"
 )
 
 const module = "../.."
@@ -36,7 +37,34 @@ func TestDocs(t *testing.T) {
 	for _, name := range []string{storiesPage, "docs/floods.md", "docs/live.md", "docs/monitor.md", "docs/safety.md"} {
 		files[name] = withOutputs(t, page(t, name))
 	}
+	files[topPage] = withHelp(page(t, topPage))
 	upToDate(t, files, "man/*", "docs/*.md")
+}
+
+// topPage is the page about top: words by hand, and then keys and columns as its help has them.
+const topPage = "docs/top.md"
+
+func withHelp(page []byte) []byte {
+	const mark = "<!-- What follows is made by make docs. -->\n"
+	head, _, _ := bytes.Cut(page, []byte(mark))
+	out := append(bytes.Clone(head), mark...)
+	for _, p := range top.HelpParts() {
+		out = append(out, "\n## "+p.Title+"\n\n"...)
+		if p.Text != "" {
+			out = append(out, p.Text+"\n"...)
+			continue
+		}
+		row := func(a, b string) { out = append(out, "| "+a+" | "+strings.ReplaceAll(b, "|", "\\|")+" |\n"...) }
+		row("", "")
+		row("---", "---")
+		for _, k := range p.Keys {
+			row("`"+k.Help().Key+"`", k.Help().Desc)
+		}
+		for _, c := range p.Columns {
+			row(c.Title, c.Meaning)
+		}
+	}
+	return out
 }
 
 func flagGroupsOf(cmd *cobra.Command) []docgen.FlagGroup {

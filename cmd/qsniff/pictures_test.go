@@ -60,5 +60,9 @@ func TestPictures(t *testing.T) {
 			files[path.Join("docs", "img", p.name+".svg")] = svg
 		})
 	}
+	t.Run("top", func(t *testing.T) {
+		t.Chdir(module)
+		files["docs/img/top.svg"] = topMovie(t)
+	})
 	upToDate(t, files, "docs/img/*.svg")
 }

@@ -60,7 +60,12 @@ func AppendFloodEvent(dst []byte, f *render.Floods, in *flood.Incident, e flood.
 	if e == flood.Changes {
 		return dst
 	}
-	p := floodsPage{statsPage{dst: dst, opt: o, s: &render.Stats{Run: f.Run}}, f, FloodOptions{}}
+	return AppendFloodIncident(dst, f, in, o)
+}
+
+// AppendFloodIncident appends all that is known of an incident, after an empty line.
+func AppendFloodIncident(dst []byte, f *render.Floods, in *flood.Incident, opt Options) []byte {
+	p := floodsPage{statsPage{dst: dst, opt: opt.withDefaults(), s: &render.Stats{Run: f.Run}}, f, FloodOptions{}}
 	p.writeIncident(in)
 	return p.dst
 }

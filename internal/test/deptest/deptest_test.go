@@ -39,6 +39,8 @@ var allowed = map[string][]string{
 	"capture/live":         {"capture"},
 	"capture/ring":         {"capture", "capture/file"},
 	"capture/keep":         {"capture", "capture/..."},
+	"capture/play":         {"capture"},
+	"capture/recent":       {"capture", "netlayer"},
 	"netlayer":             {},
 	"netlayer/rewrite":     {"capture", "netlayer"},
 	"wire":                 {},
@@ -90,6 +92,7 @@ var allowed = map[string][]string{
 	"tell/messenger":       {"capture", "capture/file", "tell"},
 	"terminal":             {},
 	"terminal/message":     {"dissect", "render", "render/text", "terminal"},
+	"terminal/top":         {"capture/...", "dissect", "track", "flood", "filter", "monitor", "pipeline", "render/...", "terminal", "terminal/message"},
 	"terminal/browse":      {"capture", "capture/file", "dissect", "filter", "render", "render/tally", "render/text", "pipeline", "terminal", "terminal/message"},
 	"cmd/qsniff":           {"..."},
 

@@ -130,6 +130,7 @@ func indexPage(in *Input) []byte {
 	b.WriteString("- [Counters](counters.md): what is counted, by the names in JSON\n")
 	b.WriteString("- [Floods](floods.md): what is found, by which rules, and what no capture can show\n")
 	b.WriteString("- [Watching live](live.md): rights, filters, files of packets, and what happens when something is slow\n")
+	b.WriteString("- [The traffic of a host at a glance](top.md): the screens of qsniff top, its keys and columns\n")
 	b.WriteString("- [Watching for weeks](monitor.md): figures for Prometheus, a dashboard, alerts, a unit for systemd, containers\n")
 	b.WriteString("- [Hostile traffic, secrets, libraries](safety.md): what is bounded, what is hidden, where gopacket is used\n")
 	b.WriteString("- [Limits](limits.md): what bounds memory and work, and why\n")

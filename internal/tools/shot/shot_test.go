@@ -85,6 +85,20 @@ func TestSVG(t *testing.T) {
 	}
 }
 
+// TestMovie: each frame is seen in its time, and the first one where nothing is to move.
+func TestMovie(t *testing.T) {
+	out, err := Movie("two", []Frame{{[]byte("one"), 1}, {[]byte("\x1b[7mtwo  \x1b[m"), 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{".m0 { visibility: visible }", "@keyframes m0 { 0% { visibility: visible } 25.00% { visibility: hidden } }",
+		"@keyframes m1 { 0% { visibility: hidden } 25.00% { visibility: visible } }", `<rect class="v" x="14" y="14" width="42" height="20"/>`, `class="v">two  </text>`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%s is not in\n%s", want, out)
+		}
+	}
+}
+
 // TestContrast: every colour can be read on its page, 4.5 to 1 or better (WCAG 2.1,
 // success criterion 1.4.3).
 func TestContrast(t *testing.T) {
@@ -94,17 +108,23 @@ func TestContrast(t *testing.T) {
 		t.Fatal("no colours for dark pages")
 	}
 	for name, part := range map[string]string{"light": light, "dark": dark} {
-		page := ""
+		page, reverse := "", ""
 		colours := fill.FindAllStringSubmatch(part, -1)
-		if len(colours) != 9 {
-			t.Errorf("%s: %d colours, want the page, the text, faint and six", name, len(colours))
+		if len(colours) != 11 {
+			t.Errorf("%s: %d colours, want the page, the text, faint, six, and two in reverse", name, len(colours))
 		}
 		for _, c := range colours {
 			if c[1] == ".page" {
 				page = c[2]
 				continue
 			}
+			if c[1] == "rect.v" {
+				reverse = c[2]
+			}
 			a, b := luminance(t, page), luminance(t, c[2])
+			if c[1] == "text.v" {
+				a = luminance(t, reverse)
+			}
 			if ratio := (max(a, b) + 0.05) / (min(a, b) + 0.05); ratio < 4.5 {
 				t.Errorf("%s: %s has a contrast of %.2f", name, c[1], ratio)
 			}
