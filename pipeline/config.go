@@ -22,7 +22,7 @@ type Config struct {
 	Renderer      render.Renderer // nil: messages are counted only
 	Out           io.Writer       // gets what a batch made in one Write, or several of about writeSize
 	HasManyInputs bool            // there are several inputs: messages name theirs
-	Jobs          int             // goroutines that serve the partitions, at least 1; with 1 the same goroutine reads and writes, too
+	Jobs          int             // goroutines that serve the partitions, at least 1
 	MaxMessages   int             // messages to write before the run ends, 0 for all
 	Memory        int64           // budget of all tables in bytes; 0 is DefaultMemory
 	DecodeAs      []DecodeAs

@@ -9,39 +9,34 @@ import (
 
 // stages passes the batches of a run from the reader to the workers and the fold. Each has a
 // goroutine; where there are only sightings to make, which is little work, the reader's goroutine
-// is that of the only worker, too. With one job the reader's goroutine does everything, and also
-// while a live source is read as fast as it brings packets: so no other processor is woken for
-// each batch, and none fetches it from the cache of another.
+// is that of the only worker, too. It is also that of the fold while a source is read as fast
+// as it brings packets: so no other processor is woken for each batch.
 type stages struct {
 	reader     *reader
 	fold       *fold
 	free, full chan *batch // each with room for all batches, so that sending never blocks
-	isShared   bool        // the reader's goroutine always runs the only worker
-	isAlone    bool        // it always runs the workers and the fold
+	isShared   bool        // the reader's goroutine runs the only worker
+	isAlone    bool        // it always runs the fold, too
 	isLive     bool
-	behind     int // batches in a row after which more was waiting
-	maxBehind  int // as many are worked at in the reader's goroutine
+	fullInRow  int // batches in a row after which more was waiting
 
 	queued atomic.Int32 // batches that the fold has not finished
 	mu     sync.Mutex   // held by the reader's goroutine while it runs the fold, and once the run has ended
 	ended  chan error   // how the run ended there
 }
 
-// A live run takes several goroutines after so many batches in a row that left packets waiting.
-// Chosen: for sightings a fifth of the kernel's ring in queries, more than a million a second bring
-// while the source rests; for messages, which take longer, a twentieth.
-const (
-	maxBehindSightings = 128
-	maxBehindMessages  = 32
-)
+// maxFullInRow is after how many batches in a row that left packets waiting the fold of a live run
+// gets a goroutine of its own. Chosen: a fifth of the kernel's ring in queries, more than a million
+// a second bring while the source rests.
+const maxFullInRow = 128
 
 // newStages returns the stages of a run. The fold has its workers.
 func newStages(r *reader, f *fold, cfg *Config) *stages {
 	s := &stages{reader: r, fold: f, isShared: cfg.sharesGoroutine(), isAlone: cfg.Jobs <= 1, isLive: cfg.Clock != nil,
-		ended: make(chan error, 1), maxBehind: maxBehindMessages}
+		ended: make(chan error, 1)}
 	n := inFlight
 	if s.isShared {
-		n, s.maxBehind = segmentsPerWorker+1, maxBehindSightings
+		n = segmentsPerWorker + 1
 	}
 	s.free, s.full = make(chan *batch, n), make(chan *batch, n)
 	for range n {
@@ -102,39 +97,32 @@ func (s *stages) pass(ctx context.Context, b *batch) bool {
 	return true
 }
 
-// isUnhurried reports whether the reader's goroutine is to do all that there is to do with a batch:
-// it always does, or the source brings no more than it can. The other goroutines have nothing to
-// do then.
+// isUnhurried reports whether the reader's goroutine is to fold a batch: it always does, or the
+// source brings no more than it can. The fold's own goroutine has nothing to do then.
 func (s *stages) isUnhurried(b *batch) bool {
 	switch {
-	case s.isAlone:
-		return true
-	case !s.isLive:
+	case !s.isShared || !s.isLive && !s.isAlone:
 		return false
 	case !b.raw.HasMore:
-		s.behind = 0
+		s.fullInRow = 0
 	default:
-		s.behind++
+		s.fullInRow++
 	}
-	return s.behind < s.maxBehind && s.queued.Load() == 0
+	return (s.isAlone || s.fullInRow < maxFullInRow) && s.queued.Load() == 0
 }
 
-// foldHere does all that there is to do with a batch in the reader's goroutine, and reports whether
-// the run goes on.
+// foldHere folds a batch in the reader's goroutine, and reports whether the run goes on.
 func (s *stages) foldHere(ctx context.Context, b *batch) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ctx.Err() != nil {
 		return false
 	}
-	for _, w := range s.fold.workers {
-		w.begin(b)
-		w.isInline = true
-	}
+	w := s.fold.workers[0]
+	w.begin(b)
+	w.isInline = true
 	enough, err := s.fold.merge(ctx, b)
-	for _, w := range s.fold.workers {
-		w.isInline = false
-	}
+	w.isInline = false
 	if enough || err != nil {
 		s.ended <- err
 		return false

@@ -121,7 +121,7 @@ func (r *row) cell(i int) *Cell {
 func extend[T any](s []T, i int) []T { return extendTo(s, i+1, timelineCells) }
 
 // extendTo returns s with at least n elements, of which new ones are zero. most is how long it
-// becomes: memory for that is taken at once, which leaves no shorter copies behind.
+// becomes: memory for that is taken at once, so that there are no shorter copies.
 func extendTo[T any](s []T, n, most int) []T {
 	if old := len(s); n > old {
 		if n > cap(s) {

@@ -96,10 +96,10 @@ func TestExamples(t *testing.T) {
 }
 
 // takesShell matches examples that are for a shell, and takesProcess those that capture, serve or
-// follow until a signal comes, or enter a sandbox.
+// follow until a signal comes, enter a sandbox, or take the terminal.
 var (
 	takesShell   = regexp.MustCompile("[^\\w ./:,=+-]")
-	takesProcess = regexp.MustCompile(`qsniff (?:live|monitor|replay|interfaces)| --follow| -i `)
+	takesProcess = regexp.MustCompile(`qsniff (?:browse|top|live|monitor|replay|interfaces)| --follow| -i `)
 )
 
 // withoutProcess returns the arguments of an example that the process of the tests can run.

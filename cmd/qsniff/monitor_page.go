@@ -119,6 +119,9 @@ func (p *livePage) report(h *hour) (*render.Report, error) {
 	if p.m.in.live == nil {
 		r.Files[0].Name = filepath.Base(p.m.in.what)
 	}
+	if r.Files[0].Name == stdin {
+		r.Files[0].Name = "standard input"
+	}
 	r.Stats = render.Stats{Summary: h.Stats}
 	run := &r.Stats.Run
 	run.Packets, run.First, run.Last = h.Packets, h.First, h.Last

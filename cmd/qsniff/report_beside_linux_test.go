@@ -49,7 +49,7 @@ func runAlone(t *testing.T, args ...string) (errs string, status int) {
 	return b.String(), cmd.ProcessState.ExitCode()
 }
 
-// TestReportBeside: a capture that cannot be read leaves nothing behind, and a link that is in the
+// TestReportBeside: a capture that cannot be read leaves no file, and a link that is in the
 // way of a page is not followed.
 func TestReportBeside(t *testing.T) {
 	dir := t.TempDir()

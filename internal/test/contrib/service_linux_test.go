@@ -131,7 +131,7 @@ func TestLiveServiceTells(t *testing.T) {
 	hook.Listener = l
 	hook.Start()
 	defer hook.Close()
-	m := boot(t, server, build(t), "qsniff-monitor.service")
+	m := boot(t, server, binary.Path(t), "qsniff-monitor.service")
 	m.awaitActive(t)
 	put := func(path string) {
 		t.Helper()

@@ -9,8 +9,9 @@ import { visible } from "../model/text.js";
 import { Table } from "../ui/table.js";
 import { Card, Facts, Level, Lost, None, NotKept, Section } from "../ui/bits.js";
 
-/** findingColumns are the columns of single findings, wherever they are listed. */
-export const findingColumns = (clock) => [
+/** findingColumns are the columns of single findings, wherever they are listed. A program that runs on
+ * has no exchanges, and says when it saw them last. */
+export const findingColumns = (clock, isLive) => [
   { key: "rank", label: "Severity", cell: (f) => html`<${Level} of=${f.severity} />` },
   { key: "id", label: "Finding", cell: (f) => html`<a href=${linkTo("finding", f.id)}>${f.id}</a>` },
   { key: "at", label: "Time", cell: (f) => clock.time(f.at) },
@@ -18,7 +19,9 @@ export const findingColumns = (clock) => [
   { key: "server", label: "Server", long: true, cell: (f) => f.server && html`<a href=${linkTo("server", f.server)}>${f.server}</a>` },
   { key: "client", label: "Client", long: true },
   { key: "count", label: "Times", number: true, cell: (f) => formatCount(f.count) },
-  { key: "exchange", label: "Exchange", value: (f) => f.frames?.[0], cell: place },
+  isLive
+    ? { key: "until", label: "Last", cell: (f) => clock.time(f.until) }
+    : { key: "exchange", label: "Exchange", value: (f) => f.frames?.[0], cell: place },
 ];
 
 // place links a finding to its exchange, where the report has that.
@@ -43,7 +46,7 @@ export function Findings() {
       : html`<div class="groups">${groups.map((g) => html`<${Group} key=${g.id} g=${g} />`)}</div>
         <${Section} id="all" title="Where they occur">
           <${Table} caption="Findings" sort="-rank" search="Finding, address or words" total=${report.findings.length + left}
-            columns=${findingColumns(clock)} rows=${rows} /><//>`}`;
+            columns=${findingColumns(clock, report.isLive)} rows=${rows} /><//>`}`;
 }
 
 function Group({ g }) {
@@ -68,5 +71,5 @@ export function Finding({ id }) {
       ["Look at", x.fault && `the ${x.fault}`], ["Read on", x.reference]]} />
     <${Section} id="where" title="Where it occurs">
       <${Table} caption="Where ${id} occurs" sort="at" search="Address or words" rows=${rows} empty=${none}
-        columns=${findingColumns(clock).filter((c) => c.key !== "id" && c.key !== "rank")} /><//>`;
+        columns=${findingColumns(clock, report.isLive).filter((c) => c.key !== "id" && c.key !== "rank")} /><//>`;
 }

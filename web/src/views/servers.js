@@ -135,7 +135,7 @@ function Findings({ mine }) {
   const rows = findingRows(report, range).filter(mine);
   if (rows.length === 0) return null;
   return html`<${Section} id="findings" title="Findings">
-    <${Table} name="findings" caption="Findings at this server" sort="-rank" columns=${findingColumns(clock)} rows=${rows} /><//>`;
+    <${Table} name="findings" caption="Findings at this server" sort="-rank" columns=${findingColumns(clock, report.isLive)} rows=${rows} /><//>`;
 }
 
 function Exchanges({ mine }) {
