@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,10 +83,14 @@ finds query floods (qsniff floods).
 they mean something here (-r FILE, -Y FILTER, -n, -q, -V, -x, -T json, -T fields -e NAME, -D);
 others are answered with the command that does it.`
 
+// shortName is the length up to which a name is similar to no other word but its begin: two of
+// three letters are easily others.
+const shortName = 3
+
 // checkSpelling returns an error if word is no file and is similar to the name of a command.
 func checkSpelling(root *cobra.Command, word string) error {
 	root.SuggestionsMinimumDistance = 2
-	meant := root.SuggestionsFor(word)
+	meant := slices.DeleteFunc(root.SuggestionsFor(word), func(name string) bool { return len(name) <= shortName && !strings.HasPrefix(name, word) })
 	if _, err := os.Stat(word); err == nil || len(meant) == 0 {
 		return nil
 	}

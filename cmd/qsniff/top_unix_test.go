@@ -31,7 +31,7 @@ func TestTop(t *testing.T) {
 	x, settings := topIn(t, []string{"LANG=C.UTF-8"}, "--speed max @/floods/spoofed.pcap")
 	x.WaitFor("ATTACK on 198.18.7.1:27015", "of forged sources", "Example a", "the end 22:14:08Z")
 	x.Keys("i")
-	x.WaitFor("Do: Load the advised rules", "in all, 28.2 KiB in")
+	x.WaitFor("Do: Load the advised rules", "requests in all")
 	x.Keys("G")
 	x.WaitFor("limit rate over 200/second", "END")
 	x.Keys("y")
