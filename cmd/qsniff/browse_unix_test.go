@@ -40,6 +40,7 @@ func isUsual(t *testing.T, x *tmuxtest.Terminal, exit string) {
 
 // TestBrowse drives the program in a terminal.
 func TestBrowse(t *testing.T) {
+	t.Parallel()
 	x := browseIn(t, []string{"LANG=C.UTF-8"}, "-Y a2s a2s/full-poll.pcap")
 	x.WaitFor("1 of 8 messages", "filter: a2s", "payload", "|ff ff ff ff|")
 	x.Keys("G")
@@ -89,6 +90,7 @@ func TestBrowsePlain(t *testing.T) {
 
 // TestBrowseEnds: whatever ends the program, the terminal is as it was before.
 func TestBrowseEnds(t *testing.T) {
+	t.Parallel()
 	for name, x := range map[string]struct {
 		signal syscall.Signal
 		exit   string

@@ -16,6 +16,7 @@ import (
 // programs, lists its interfaces and captures on one what qsniff recognises, with its
 // readings as comments, and nothing else.
 func TestLiveExtcap(t *testing.T) {
+	t.Parallel()
 	server, clients := cable(t)
 	tshark := string(needTshark(t))
 	qsniff, err := exec.LookPath("qsniff")

@@ -13,6 +13,7 @@ import (
 // the whole report, which begins with how far it came and ends with the verdict. As JSON, an
 // incident is a line, and --fail-on sets the status.
 func TestFloodsLive(t *testing.T) {
+	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, gameServer())
 	page := sniffWith(t, server, "floods", "--utc", "-f", "udp port 27015").collect()

@@ -79,6 +79,7 @@ func poll(t *testing.T, conn net.Conn) (players int) {
 // TestLive: every exchange of real clients appears once, with the right numbers and
 // soon, the same with both backends.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, gameServer())
 	all := map[string]*sniffer{}
@@ -239,6 +240,7 @@ func TestLiveGivesUp(t *testing.T) {
 // be read. Whether the second one comes while it waits depends on who else wants the
 // processor, so there are several tries.
 func TestLiveSecondSignal(t *testing.T) {
+	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, func([]byte) [][]byte { return nil })
 	for range 20 {
@@ -260,6 +262,7 @@ func TestLiveSecondSignal(t *testing.T) {
 
 // TestLiveInterfaceGoes: the run fails with the name, after its summary.
 func TestLiveInterfaceGoes(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ command, want string }{
 		{"link set " + serverEnd + " down", serverEnd + ": interface went down"},
 		{"link del " + serverEnd, serverEnd + ": interface "}, // it goes down first
@@ -284,6 +287,7 @@ func TestLiveInterfaceGoes(t *testing.T) {
 
 // TestLiveErrors: what is wrong with interfaces and filters is reported before the run.
 func TestLiveErrors(t *testing.T) {
+	t.Parallel()
 	server, _ := cable(t)
 	server.RunIP(t, "link add down0 type veth peer name down1")
 	for _, tc := range []struct {

@@ -23,6 +23,7 @@ import (
 // TestMonitorClockSet: the clock by which packets are stamped is set forth by an hour between a query
 // and its answer, and back: no other answer is lost, and the page and the figures go on.
 func TestMonitorClockSet(t *testing.T) {
+	t.Parallel()
 	w := watchPipe(t)
 	server, client := netip.MustParseAddrPort(watchedServer), uint32(0)
 	for _, jump := range []time.Duration{0, time.Hour, -time.Hour, -time.Hour, time.Hour} {

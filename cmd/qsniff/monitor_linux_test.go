@@ -22,6 +22,7 @@ import (
 // TestMonitorReload: SIGHUP in the middle of a flood changes what it can, and nothing is lost: no
 // count, and not the incident, which is one and the same before and after.
 func TestMonitorReload(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	config, limits := filepath.Join(dir, "q.toml"), filepath.Join(dir, "limits.toml")
 	write := func(name, text string) {
@@ -167,6 +168,7 @@ func TestMonitorDay(t *testing.T) {
 
 // TestMonitorActivation: a socket and a place for reports that a manager like systemd passes on.
 func TestMonitorActivation(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "notify")
 	reports, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
 	if err != nil {

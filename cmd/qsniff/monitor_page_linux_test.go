@@ -18,6 +18,7 @@ const hostileName = "</script><img src=x onerror=alert(1)>\"\u2028'"
 // figures of the moment; findings are if they are wanted, also where nobody is told of them; names
 // are text, and nothing is in it that a monitor does not keep.
 func TestMonitorPage(t *testing.T) {
+	t.Parallel()
 	w := watchPipe(t, "--tell-findings", "warn")
 	if status, body := w.get(t, "/"); status != http.StatusOK || !strings.Contains(body, `<template id="live">`) || strings.Contains(body, "{{") {
 		t.Fatalf("/: %d %s", status, body)

@@ -40,6 +40,7 @@ func (s *stuckSource) Close() error         { return nil }
 // TestMonitorStalled: while a capture stands still, the program is not well, and says so; figures are
 // those from before. Then all is as it was.
 func TestMonitorStalled(t *testing.T) {
+	t.Parallel()
 	opts := newMonitorOptions()
 	opts.register(&cobra.Command{})
 	m := newMonitorRun(opts, streams{io.Discard, io.Discard})

@@ -21,6 +21,7 @@ import (
 // service that hangs costs nobody else anything; SIGHUP in the middle has the file opened anew and a
 // new service told, in the sandbox; and a monitor that cannot tell any more says that it is not well.
 func TestMonitorTells(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	got := ""
 	works := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

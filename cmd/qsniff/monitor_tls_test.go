@@ -54,6 +54,7 @@ func writeCertificate(t *testing.T, name string, serial int64) *x509.Certificate
 // TestMonitorTLS: figures are encrypted, a token is wanted, and both can be replaced at SIGHUP, in the
 // sandbox.
 func TestMonitorTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, token := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "token")
 	put := func(text string) {

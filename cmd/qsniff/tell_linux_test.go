@@ -151,6 +151,7 @@ func TestLiveTells(t *testing.T) {
 
 // TestTellErrors: what cannot be told is an error before the run, and no secret is in it.
 func TestTellErrors(t *testing.T) {
+	t.Parallel()
 	server, _ := cable(t)
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

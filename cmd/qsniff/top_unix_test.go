@@ -28,6 +28,7 @@ func topIn(t *testing.T, env []string, args string) (x *tmuxtest.Terminal, setti
 
 // TestTop drives the program in a terminal: every screen, the play of a capture, and what is kept.
 func TestTop(t *testing.T) {
+	t.Parallel()
 	x, settings := topIn(t, []string{"LANG=C.UTF-8"}, "--speed max @/floods/spoofed.pcap")
 	x.WaitFor("ATTACK on 198.18.7.1:27015", "of forged sources", "Example a", "the end 22:14:08Z")
 	x.Keys("i")
@@ -75,6 +76,7 @@ func TestTop(t *testing.T) {
 // TestTopPlain: a terminal that has neither UTF-8 nor colours, settings with a mistake, and a
 // hostile name.
 func TestTopPlain(t *testing.T) {
+	t.Parallel()
 	x, settings := topIn(t, []string{"LC_ALL=C", "NO_COLOR=1"}, "--speed max @/hostile/name-ansi.pcap; echo 'colums = 1' > $XDG_CONFIG_HOME/qsniff/top.toml; qsniff top --speed max --utc @/hostile/name-ansi.pcap")
 	_ = settings
 	x.WaitFor("the end 22:13")
@@ -94,6 +96,7 @@ func TestTopPlain(t *testing.T) {
 
 // TestTopEnds: whatever ends the program, the terminal is as it was before.
 func TestTopEnds(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		signal syscall.Signal
 		exit   string
