@@ -217,6 +217,14 @@ type Packet struct {
 	gaps uint32
 }
 
+// Begin returns when the first packet was captured, in nanoseconds, 0 for no packets.
+func (p Packets) Begin() int64 {
+	if len(p) == 0 {
+		return 0
+	}
+	return p[0].Nanos
+}
+
 // Source returns a source of the packets. Where some were not kept between two of them, it has a
 // gap.
 func (p Packets) Source() capture.Source { return &source{rest: p} }

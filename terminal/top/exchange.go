@@ -52,7 +52,7 @@ func (x *exchangeScreen) title() string {
 	if x.of.IsStream {
 		return "Connection"
 	}
-	return fmt.Sprintf("Exchange, %s", x.of.Outcome)
+	return "Exchange, " + x.of.outcome().Text
 }
 
 func (x *exchangeScreen) setPane(p message.Pane) {
@@ -166,7 +166,8 @@ func (x *exchangeScreen) places() (treeWidth, treeHeight, bytesX, bytesY int) {
 
 func (x *exchangeScreen) view(width, height int) string {
 	e := &x.of
-	first := terminal.Head.Render(e.Server.String()) + terminal.Dim.Render("  asked by ") + e.Client.String() + "  " + outcomeStyle(e.Outcome).Render(e.Outcome.String())
+	outcome := e.outcome()
+	first := terminal.Head.Render(e.Server.String()) + terminal.Dim.Render("  asked by ") + e.Client.String() + "  " + outcome.Style.Render(outcome.Text)
 	if e.RTT >= 0 {
 		first += " after " + string(digits.AppendElapsed(nil, e.RTT, " "))
 	}

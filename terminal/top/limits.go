@@ -15,6 +15,10 @@ const (
 	// capture have, for some thousand packets, that are gone after milliseconds.
 	decodeMemory = pipeline.DefaultMemory / 128
 
+	// longestAnswer is how long after the begin of the packets that are kept of a server a reply
+	// may be one to a request before them, in nanoseconds. Chosen: query clients wait 5 s at most.
+	longestAnswer = int64(5 * time.Second)
+
 	// mostMessages is how many messages of an exchange are shown. Chosen: an exchange has less than
 	// ten; of a connection, more than anybody reads.
 	mostMessages = 256

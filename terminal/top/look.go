@@ -58,6 +58,8 @@ type found struct {
 type exchange struct {
 	render.Dialogue
 	findings string // their ids
+	// isCut reports that the request may have come before the packets that are kept.
+	isCut bool
 }
 
 // decode decodes what is kept of a server, as far as an expression chooses it. It is for any
@@ -68,7 +70,7 @@ func (d *Decoder) decode(ctx context.Context, server netip.AddrPort, expression 
 	if err != nil {
 		return nil, err
 	}
-	lines := &exchangeList{Headline: render.Headline{Ours: ours}}
+	lines := &exchangeList{Headline: render.Headline{Ours: ours}, begin: x.packets.Begin()}
 	sums := &counter{server: server, clients: map[netip.Addr]*client{}}
 	cfg := d.config(x.packets)
 	cfg.Listener, cfg.Dialogues = sums, dialogue.New(dialogue.Options{Renderer: lines, Size: 1. / 16})
@@ -114,13 +116,15 @@ func (d *Decoder) config(packets recent.Packets) pipeline.Config {
 // exchangeList keeps dialogues without their messages.
 type exchangeList struct {
 	render.Headline
-	list []exchange
+	list  []exchange
+	begin int64 // of the packets
 }
 
 // AppendDialogue adds a dialogue to the list.
 func (l *exchangeList) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 	if l.Shows(d) {
-		x := exchange{*d, string(l.AppendFindings(nil, d, " ", ""))}
+		isCut := d.Outcome == render.Unsolicited && d.First < l.begin+longestAnswer
+		x := exchange{*d, string(l.AppendFindings(nil, d, " ", "")), isCut}
 		x.Turns = nil
 		l.list = append(l.list, x)
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
 
 	"qsniff/finding"
 	"qsniff/internal/digits"
@@ -50,8 +49,8 @@ func init() {
 		{"Exchanges", []terminal.Column{
 			{Title: "TIME", Width: 13, Meaning: "When the first request came."},
 			{Title: "CLIENT", Width: 21, Meaning: "Who asked; a forged source is nobody's."},
-			{Title: "ASKED FOR", Width: 16, Meaning: "The first message of the exchange."},
-			{Title: "OUTCOME", Width: 10, Meaning: "What came of it: answered, challenged (and the client did not come back), unanswered for 5 s, late after 3 s, undecided where the answer may still come."},
+			{Title: "ASKED FOR", Width: 15, Meaning: "The first message of the exchange."},
+			{Title: "OUTCOME", Width: 11, Meaning: "What came of it: answered, challenged (and the client did not come back), unanswered for 5 s, late after 3 s, undecided where the answer may still come, incomplete where the request may have come before the last packets."},
 			{Title: "TOOK", Width: 7, Right: true, Meaning: "From the request to the first packet of its answer."},
 			{Title: "FINDINGS", Meaning: "What is wrong with it: qsniff explain ID says more."}},
 			func(s *server) int { return len(s.shown) }, (*server).exchangeRow},
@@ -162,9 +161,11 @@ func (s *server) refresh() {
 		t := &s.tables[i]
 		t.Y = serverHead
 		t.SetSize(s.m.width, s.m.room()-serverHead)
-		if i == 0 { // of IPv6 as much as there is room for
+		if i == 0 { // of types and IPv6 as much as there is room for
 			t.Columns = slices.Clone(lists[i].columns)
-			t.Columns[1].Width += max(min(s.m.width-100, 26), 0)
+			more := max(s.m.width-90, 0)
+			t.Columns[2].Width += min(more, 11)
+			t.Columns[1].Width += min(max(more-11, 0), 26)
 		}
 		t.SetRows(lists[i].count(s))
 	}
@@ -301,17 +302,21 @@ func (s *server) exchangeRow(i int) []terminal.Cell {
 		took = string(digits.AppendElapsed(nil, e.RTT, " "))
 	}
 	return []terminal.Cell{{Text: s.m.millis(e.First), Style: terminal.Dim}, {Text: e.Client.String()}, {Text: name, Style: terminal.Name},
-		{Text: e.Outcome.String(), Style: outcomeStyle(e.Outcome)}, {Text: took}, {Text: e.findings, Style: terminal.Warn}}
+		e.outcome(), {Text: took}, {Text: e.findings, Style: terminal.Warn}}
 }
 
-func outcomeStyle(o render.Outcome) lipgloss.Style {
-	switch o {
-	case render.Answered:
-		return terminal.Good
-	case render.Unanswered, render.LateAnswer, render.Unsolicited:
-		return terminal.Bad
+// outcome returns what came of an exchange, in words and in its colour.
+func (e *exchange) outcome() terminal.Cell {
+	x := terminal.Cell{Text: e.Outcome.String(), Style: terminal.Plain}
+	switch {
+	case e.isCut:
+		x = terminal.Cell{Text: "incomplete", Style: terminal.Dim}
+	case e.Outcome == render.Answered:
+		x.Style = terminal.Good
+	case e.Outcome == render.Unanswered, e.Outcome == render.LateAnswer, e.Outcome == render.Unsolicited:
+		x.Style = terminal.Bad
 	}
-	return terminal.Plain
+	return x
 }
 
 func (s *server) clientRow(i int) []terminal.Cell {
