@@ -20,6 +20,7 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/capture/live"
+	"qsniff/internal/mem"
 	"qsniff/internal/sandbox"
 )
 
@@ -122,6 +123,7 @@ func delayCollector() {
 func runProgram() int {
 	delayCollector()
 	file.FreeTables()
+	mem.ReturnProgram()
 	ctx, stop := signal.NotifyContext(context.Background(), endingSignals()...)
 	context.AfterFunc(ctx, func() {
 		time.Sleep(oneSignal)
