@@ -101,7 +101,7 @@ func (x *incidents) fill() {
 func (m *Model) explain(in *flood.Incident) string {
 	s := m.state
 	f := &render.Floods{Run: tally.Run{Packets: s.Counters.Run.Packets, First: s.Counters.Run.First, Last: s.Nanos}, Incidents: []flood.Incident{*in},
-		Limits: m.opt.Limits, Expiry: m.opt.Expiry, IsLive: s.Play == nil, Asked: m.opt.Asked}
+		Limits: m.opt.Limits, Expiry: m.opt.Expiry, IsLive: s.Play == nil || !s.Play.IsAtEnd, Asked: m.opt.Asked}
 	opt := text.Options{Width: m.width, UTC: m.opt.UTC, Palette: text.NewPalette(true)}
 	do, rules := "Do: "+in.Kind.Doc().Do, m.rules(in)
 	if rules != "" {
