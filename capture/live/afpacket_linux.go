@@ -32,11 +32,8 @@ type packetSocket struct {
 	hasNext     bool // next is a packet that has not been delivered
 
 	dropped uint64
-	stats   statsV3
+	stats   unix.TpacketStatsV3 // since the query before
 }
-
-// statsV3 is struct tpacket_stats_v3. The kernel counts from 0 again after each query.
-type statsV3 struct{ packets, drops, freezes uint32 }
 
 // openAFPacket opens a packet socket. It attaches the filter before bind, from which on
 // packets arrive: nothing unfiltered is ever in the ring.
@@ -237,7 +234,7 @@ func (s *packetSocket) checkInterface() error {
 // drops adds what the kernel has counted since the last call.
 func (s *packetSocket) drops() uint64 {
 	if mem.GetSocketOption(s.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS, &s.stats) {
-		s.dropped += uint64(s.stats.drops)
+		s.dropped += uint64(s.stats.Drops)
 	}
 	return s.dropped
 }

@@ -98,7 +98,7 @@ func TestExamples(t *testing.T) {
 // takesShell matches examples that are for a shell, and takesProcess those that capture, serve or
 // follow until a signal comes, enter a sandbox, or take the terminal.
 var (
-	takesShell   = regexp.MustCompile("[^\\w ./:,=+-]")
+	takesShell   = regexp.MustCompile(`[^\w ./:,=+-]`)
 	takesProcess = regexp.MustCompile(`qsniff (?:browse|top|live|monitor|replay|interfaces)| --follow| -i `)
 )
 
