@@ -108,23 +108,34 @@ func (t *Table) Update(msg tea.Msg) (handled bool, head int) {
 }
 
 func (t *Table) press(k tea.KeyPressMsg) bool {
+	n, ok := Rows(k, t.height)
+	if ok {
+		t.Select(t.selected + n)
+	}
+	return ok
+}
+
+// allRows is more rows than anything has.
+const allRows = 1 << 30
+
+// Rows returns by how many rows a key of MoveKeys moves on pages of that many, and whether it is
+// one. Who moves has to stop at the first and at the last row.
+func Rows(k tea.KeyPressMsg, page int) (n int, ok bool) {
 	switch {
 	case key.Matches(k, KeyUp):
-		t.Select(t.selected - 1)
+		return -1, true
 	case key.Matches(k, KeyDown):
-		t.Select(t.selected + 1)
+		return 1, true
 	case key.Matches(k, KeyPageUp):
-		t.Select(t.selected - t.height)
+		return -page, true
 	case key.Matches(k, KeyPageDown):
-		t.Select(t.selected + t.height)
+		return page, true
 	case key.Matches(k, KeyFirst):
-		t.Select(0)
+		return -allRows, true
 	case key.Matches(k, KeyLast):
-		t.Select(t.rows - 1)
-	default:
-		return false
+		return allRows, true
 	}
-	return true
+	return 0, false
 }
 
 func (t *Table) click(x, y int) (handled bool, head int) {

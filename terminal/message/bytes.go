@@ -98,23 +98,14 @@ func (v *Panes) moveRows(n int) {
 }
 
 func (v *Panes) pressInBytes(k tea.KeyPressMsg) bool {
+	n, moves := terminal.Rows(k, v.bytesHeight)
 	switch {
+	case moves:
+		v.moveRows(n)
 	case key.Matches(k, KeyLeft):
 		v.moveByte(v.byteAt - 1)
 	case key.Matches(k, KeyRight):
 		v.moveByte(v.byteAt + 1)
-	case key.Matches(k, terminal.KeyUp):
-		v.moveRows(-1)
-	case key.Matches(k, terminal.KeyDown):
-		v.moveRows(1)
-	case key.Matches(k, terminal.KeyPageUp):
-		v.moveRows(-v.bytesHeight)
-	case key.Matches(k, terminal.KeyPageDown):
-		v.moveRows(v.bytesHeight)
-	case key.Matches(k, terminal.KeyFirst):
-		v.moveByte(0)
-	case key.Matches(k, terminal.KeyLast):
-		v.moveByte(len(v.event.Msg.Data))
 	default:
 		return false
 	}

@@ -220,19 +220,10 @@ func (v *Panes) move(n int) {
 }
 
 func (v *Panes) pressInTree(k tea.KeyPressMsg) bool {
+	n, moves := terminal.Rows(k, v.height)
 	switch {
-	case key.Matches(k, terminal.KeyUp):
-		v.move(-1)
-	case key.Matches(k, terminal.KeyDown):
-		v.move(1)
-	case key.Matches(k, terminal.KeyPageUp):
-		v.move(-v.height)
-	case key.Matches(k, terminal.KeyPageDown):
-		v.move(v.height)
-	case key.Matches(k, terminal.KeyFirst):
-		v.move(-len(v.lines))
-	case key.Matches(k, terminal.KeyLast):
-		v.move(len(v.lines))
+	case moves:
+		v.move(n)
 	case key.Matches(k, KeyFold):
 		v.fold(!v.folded[v.field()])
 	case key.Matches(k, KeyLeft):
