@@ -38,6 +38,29 @@ func isUsual(t *testing.T, x *tmuxtest.Terminal, exit string) {
 	}
 }
 
+// isPlain checks that the screen has neither letters beyond ASCII nor colours.
+func isPlain(t *testing.T, x *tmuxtest.Terminal) {
+	t.Helper()
+	for _, r := range x.Screen() {
+		if r >= 0x80 {
+			t.Fatalf("%U on a terminal without UTF-8", r)
+		}
+	}
+	if screen := x.Colored(); regexp.MustCompile(`\x1b\[[0-9;]*[34][0-7]m`).MatchString(screen) {
+		t.Errorf("colours with NO_COLOR: %q", screen)
+	}
+}
+
+// isRefused checks that a command line is answered with want, and the status of wrong usage.
+func isRefused(t *testing.T, args, want string) {
+	t.Helper()
+	cmd := exec.Command("qsniff", strings.Fields(args)...)
+	out, err := cmd.CombinedOutput()
+	if status := cmd.ProcessState.ExitCode(); err == nil || status != exitUsage || !strings.Contains(string(out), want) {
+		t.Errorf("%s: exit status %d, %s; want %d, %s", args, status, out, exitUsage, want)
+	}
+}
+
 // TestBrowse drives the program in a terminal.
 func TestBrowse(t *testing.T) {
 	t.Parallel()
@@ -74,14 +97,7 @@ func TestBrowsePlain(t *testing.T) {
 	x.WaitFor("of 4 messages", "? keys")
 	x.Keys("G")
 	x.WaitFor("4 of 4")
-	for _, r := range x.Screen() {
-		if r >= 0x80 {
-			t.Fatalf("%U on a terminal without UTF-8", r)
-		}
-	}
-	if screen := x.Colored(); regexp.MustCompile(`\x1b\[[0-9;]*[34][0-7]m`).MatchString(screen) {
-		t.Errorf("colours with NO_COLOR: %q", screen)
-	}
+	isPlain(t, x)
 	x.Keys("w")
 	x.WaitFor("put it into a file first")
 	x.Keys("C-c")
@@ -115,11 +131,7 @@ func TestBrowseRefuses(t *testing.T) {
 		"":                   "no capture given",
 		"a b":                "takes one capture",
 	} {
-		cmd := exec.Command("qsniff", append([]string{"browse"}, strings.Fields(args)...)...)
-		out, err := cmd.CombinedOutput()
-		if status := cmd.ProcessState.ExitCode(); err == nil || status != exitUsage || !strings.Contains(string(out), want) {
-			t.Errorf("browse %s: exit status %d, %s; want %d, %s", args, status, out, exitUsage, want)
-		}
+		isRefused(t, "browse "+args, want)
 	}
 	x := browseIn(t, []string{"LANG=C.UTF-8"}, "-Y a2s.x a2s/full-poll.pcap")
 	isUsual(t, x, fmt.Sprint("exit ", exitUsage))

@@ -4,9 +4,7 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,17 +75,9 @@ func TestTop(t *testing.T) {
 // hostile name.
 func TestTopPlain(t *testing.T) {
 	t.Parallel()
-	x, settings := topIn(t, []string{"LC_ALL=C", "NO_COLOR=1"}, "--speed max @/hostile/name-ansi.pcap; echo 'colums = 1' > $XDG_CONFIG_HOME/qsniff/top.toml; qsniff top --speed max --utc @/hostile/name-ansi.pcap")
-	_ = settings
+	x, _ := topIn(t, []string{"LC_ALL=C", "NO_COLOR=1"}, "--speed max @/hostile/name-ansi.pcap; echo 'colums = 1' > $XDG_CONFIG_HOME/qsniff/top.toml; qsniff top --speed max --utc @/hostile/name-ansi.pcap")
 	x.WaitFor("the end 22:13")
-	for _, r := range x.Screen() {
-		if r >= 0x80 {
-			t.Fatalf("%U on a terminal without UTF-8", r)
-		}
-	}
-	if screen := x.Colored(); regexp.MustCompile(`\x1b\[[0-9;]*[34][0-7]m`).MatchString(screen) {
-		t.Errorf("colours with NO_COLOR: %q", screen)
-	}
+	isPlain(t, x)
 	x.Keys("q")
 	x.WaitFor(`unknown key "colums": did you mean columns?`)
 	x.Keys("q")
@@ -123,10 +113,6 @@ func TestTopRefuses(t *testing.T) {
 		"--speed 2000 capture.pcap": "not from 0.25 to 1000",
 		"-i lo capture.pcap":        "not both",
 	} {
-		cmd := exec.Command("qsniff", append([]string{"top"}, strings.Fields(args)...)...)
-		out, err := cmd.CombinedOutput()
-		if status := cmd.ProcessState.ExitCode(); err == nil || status != exitUsage || !strings.Contains(string(out), want) {
-			t.Errorf("top %s: exit status %d, %s; want %d, %s", args, status, out, exitUsage, want)
-		}
+		isRefused(t, "top "+args, want)
 	}
 }
