@@ -115,13 +115,14 @@ var allowed = map[string][]string{
 var gopacket = []string{"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay", "monitor", "tell"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay", "monitor", "tell", "terminal"}
 
 // concurrent are the packages and files in these that have goroutines and clocks all the same, with
 // what it is that stalls by the wall clock: the reader of the output; readers over HTTP; the process
-// that tells of incidents, and there services, programs and disks. The table of goroutines in
-// ARCHITECTURE.md has each.
-var concurrent = []string{"capture/keep", "monitor/serve", "tell/process.go", "tell/messenger"}
+// that tells of incidents, and there services, programs and disks; people at a screen. The
+// table of goroutines in ARCHITECTURE.md has each.
+var concurrent = []string{"capture/keep", "monitor/serve", "tell/process.go", "tell/messenger",
+	"terminal/guard_linux.go", "terminal/browse/browse.go", "terminal/browse/session.go", "terminal/browse/spool.go"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the
 // table. Tests may import what they like.
