@@ -74,7 +74,7 @@ func newTop(io streams) *cobra.Command {
 
 // topHelp is the long description in the help of qsniff top.
 const topHelp = `top shows on the whole screen of a terminal what the servers of a host are asked and answer:
-in words whether something is wrong, a row for each server, and behind a row its clients,
+in words whether something is wrong, a row for each server, and for each its clients,
 its exchanges and each byte of them. It captures on interfaces, follows a capture that
 grows, or plays one: stopped, slower, faster, from any time on. It never sends packets.
 

@@ -33,7 +33,7 @@ import (
 	"qsniff/terminal/top"
 )
 
-// topRun is the run behind the screens. It is the top.Source and the top.Player of them: a
+// topRun is the run that the screens show. It is the top.Source and the top.Player of them: a
 // capture that is to go back is read anew from its begin.
 type topRun struct {
 	ctx   context.Context

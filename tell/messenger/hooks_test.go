@@ -104,7 +104,7 @@ func TestReloadNeedsRight(t *testing.T) {
 	}
 }
 
-// TestCheck: what a start would refuse is an error, and nothing is left behind.
+// TestCheck: what a start would refuse is an error, and no file stays.
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.jsonl")
@@ -113,7 +113,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("got %s, %v\nwant %s", got, err, want)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files that stay: %v", left)
 	}
 	if _, err := Check(&tell.Config{File: name, HooksFile: filepath.Join(dir, "hooks")}); err == nil {
 		t.Error("a file of services that is not there")
