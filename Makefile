@@ -4,8 +4,14 @@ GO          ?= go
 PREFIX      ?= /usr/local
 BEFORE      ?=
 FUZZTIME    ?= 20s
+DIST        ?= dist
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 GROUP       ?=
+MODULE      ?=
+PARTS       ?=
 PACKETS     ?= 1000000
+PLATFORMS   ?= linux/amd64 linux/arm64 linux/armv7 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
+QSNIFF      ?= ./qsniff
 QUIET       ?=
 RATES       ?= 100000,200000,300000,0
 ROUNDS      ?= 5
@@ -16,7 +22,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
-.PHONY: help build install demo page test test-all test-live test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz clients deps clean
+.PHONY: help build install share demo page test test-all test-live test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -24,15 +30,18 @@ help: ## show this list
 build: deps ## build ./qsniff
 	$(CGO) $(GO) build -buildvcs=auto -o qsniff ./cmd/qsniff
 
-install: build ## install program, man pages and completions below PREFIX (after DESTDIR)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
-	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
-	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+install: build share ## install program, man pages and completions below PREFIX (after DESTDIR)
+	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 qsniff $(DESTDIR)$(PREFIX)/bin/qsniff
+
+# share installs man pages and completions: all but the program, which it runs.
+share: $(if $(filter ./qsniff,$(QSNIFF)),build)
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
-	./qsniff completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/qsniff
-	./qsniff completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_qsniff
-	./qsniff completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/qsniff.fish
+	$(QSNIFF) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/qsniff
+	$(QSNIFF) completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_qsniff
+	$(QSNIFF) completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/qsniff.fish
 
 demo: build ## decode captures of this repository
 	./qsniff -o tree --utc pcapfiles/a2s/full-poll.pcap
@@ -106,6 +115,28 @@ profile: deps ## make cmd/qsniff/default.pgo anew: the profile by which go build
 bench-live: build ## replay captures at rising RATES beside tcpdump; takes root and tcpreplay
 	$(CGO) $(GO) test ./cmd/qsniff -run TestLiveRate -v -count 1 -timeout 3h -rates $(RATES)
 
+release: ## build what a release consists of into DIST, for PLATFORMS: archives, packages, bills of materials, checksums
+	GO='$(GO)' sh internal/tools/release '$(DIST)' $(PLATFORMS)
+
+test-release: ## make release for PLATFORMS twice, which must give the same bytes, and install what came of it; as root, for a minute a platform; PARTS=moved: one part
+	GO='$(GO)' PLATFORMS='$(PLATFORMS)' PARTS='$(PARTS)' sh internal/test/release
+
+cross: ## whether the program can be built for PLATFORMS
+	for p in $(PLATFORMS); do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$$(basename $$p v7) $(GO) build -pgo=off -gcflags='all=-N -l' -ldflags=-w -o /dev/null ./cmd/qsniff || exit 1; done
+
+notice: ## write NOTICE: the modules that are built in, and their licences
+	$(GO) run ./internal/tools/modules notice > NOTICE.new && mv NOTICE.new NOTICE
+
+vuln: ## look up known vulnerabilities of what is called; takes the network
+	$(GO) run $(GOVULNCHECK) ./cmd/qsniff
+
+# Names of packages in Go sources begin with the path of the module and the name of a folder.
+module-path: ## change the path of the module to MODULE, in go.mod and all sources
+	@[ -n '$(MODULE)' ] || { echo "make module-path MODULE=example.org/qsniff"; exit 2; }
+	old=$$($(GO) list -m) dirs=$$(git ls-files '*.go' | grep / | cut -d / -f 1 | sort -u | paste -s -d '|') && \
+	git ls-files '*.go' | xargs sed -i -E "s,([\" ])$$old/(($$dirs)[/\"\\]|\"),\1$(MODULE)/\2,g; s,^(\tmodule +=) \"$$old\",\1 \"$(MODULE)\"," && \
+	$(GO) mod edit -module '$(MODULE)' && gofmt -w $$(git ls-files '*.go')
+
 clients: ## install the query clients that a test compares with
 	sh internal/test/install-clients
 
@@ -118,4 +149,4 @@ deps:
 	@GO='$(GO)' sh internal/libpcap/setup get
 
 clean: ## remove what was built
-	rm -rf qsniff page
+	rm -rf qsniff page $(DIST)

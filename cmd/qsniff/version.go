@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -80,7 +82,7 @@ func readBuild() build {
 	if !ok {
 		return b
 	}
-	b.Version = info.Main.Version
+	b.setVersion(info.Main.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -94,20 +96,45 @@ func readBuild() build {
 	return b
 }
 
-// unreleased is the prefix of the versions that Go makes up for a commit without a tag.
-const unreleased = "v0.0.0-"
+// packaged is the version of sources that come without git, as those that packagers download do: set by
+// go build -ldflags '-X main.packaged=v0.1.0'.
+var packaged string
 
-// short returns the module's version, or the commit that the program was built from.
+// madeUp is the form of the versions that Go makes for a commit without a tag: of a version before or after
+// it, its time and the begin of its hash.
+var madeUp = regexp.MustCompile(`^v\d+\.\d+\.\d+-(?:.+\.)?(\d{14})-([0-9a-f]{12})(?:\+.*)?$`)
+
+// setVersion sets Version and what Go has put into it: the only place of a revision in a build of
+// go install MODULE/cmd/qsniff@REVISION.
+func (b *build) setVersion(v string) {
+	if v == unversioned && packaged != "" {
+		v = packaged
+	}
+	b.Version, b.Modified = v, strings.HasSuffix(v, dirty)
+	if m := madeUp.FindStringSubmatch(v); m != nil {
+		if at, err := time.Parse("20060102150405", m[1]); err == nil {
+			b.Revision, b.Time = m[2], at.Format(time.RFC3339)
+		}
+	}
+}
+
+// What Go calls the version of sources that have none, and adds to one of changed sources.
+const unversioned, dirty = "(devel)", "+dirty"
+
+// short returns the tag that the program was built from, or the commit if it has none.
 func (b *build) short() string {
+	name := strings.TrimSuffix(b.Version, dirty)
 	switch {
-	case b.Version != "(devel)" && !strings.HasPrefix(b.Version, unreleased):
-		return b.Version
+	case name != unversioned && !madeUp.MatchString(name):
 	case b.Revision == "":
 		return "of an unknown revision"
-	case b.Modified:
-		return b.Revision[:min(12, len(b.Revision))] + ", changed since"
+	default:
+		name = b.Revision[:min(12, len(b.Revision))]
 	}
-	return b.Revision[:min(12, len(b.Revision))]
+	if b.Modified {
+		name += ", changed since"
+	}
+	return name
 }
 
 func (b *build) append(dst []byte, width int) []byte {
@@ -118,7 +145,7 @@ func (b *build) append(dst []byte, width int) []byte {
 			dst = append(dst, ", changed since"...)
 		}
 		dst = append(dst, '\n')
-	} else if b.Version == "(devel)" {
+	} else if b.Version == unversioned {
 		dst = append(dst, "revision: not recorded: built with -buildvcs=false, or not from a git clone; there, make build records it\n"...)
 	}
 	dst = fmt.Appendf(dst, "built by: %s for %s/%s\nreaders: %s\nlive: %s\n", b.Go, b.OS, b.Arch, strings.Join(b.Readers, ", "), cmp.Or(strings.Join(b.Backends, ", "), "none"))

@@ -26,15 +26,15 @@ func TestLiveImage(t *testing.T) {
 	stage := filepath.Join(dir, "stage")
 	text, err := os.ReadFile(binary.Path(t))
 	if err == nil {
-		err = os.Mkdir(stage, 0o755)
+		err = os.MkdirAll(filepath.Join(stage, "out"), 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(stage, "qsniff"), text, 0o755)
+		err = os.WriteFile(filepath.Join(stage, "out/qsniff"), text, 0o755)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, setcap, "cap_net_raw+ep", filepath.Join(stage, "qsniff"))
+	run(t, setcap, "cap_net_raw+ep", filepath.Join(stage, "out/qsniff"))
 	_, last, found := strings.Cut(read(t, "Dockerfile"), "\nFROM scratch\n")
 	if !found {
 		t.Fatal("the last stage does not begin with nothing")
