@@ -42,6 +42,10 @@ type Context struct {
 	// Unread is set where nobody reads the texts of the message: the secrets in them need not
 	// be found. It is the same for all messages of a run.
 	Unread bool
+	// Disputed is set for Dissect and Learn where bytes of the message came twice with
+	// different values: the receiver may have read what is not shown, and a name that is
+	// shown may stand for another one.
+	Disputed bool
 	// Stream is what is known of the connection that the bytes are from; nil for
 	// datagrams.
 	Stream *Stream

@@ -38,6 +38,14 @@ const (
 	QueueLength // players who wait for a slot
 	GameVersion
 	Tags
+	TagPlayerCount // the players once more, among the tags
+	ServerID       // that the server is registered by, see Def.IsNobody
+	ReplyForm      // which optional fields the reply has
+	ListCount      // how many players a list is said to have
+	PlayerEntry    // of a list
+	PlayerName
+	PlayerTime // for which the player has been there, in seconds; not positive if that is unknown
+	GamePort   // where players join
 )
 
 // DefFlags refine a Def.
@@ -72,6 +80,8 @@ type Def struct {
 	// PartOf, on a secret Text, is the text that it is a piece of: the pieces
 	// before and after it are fields of that definition, all are one value.
 	PartOf *Def
+	// IsNobody, of a ServerID, reports whether a value is no server's own.
+	IsNobody func(uint64) bool
 
 	member   string // what Member returns; empty before NewRegistry
 	isJoined bool   // another definition Joins it
@@ -119,6 +129,8 @@ type Type struct {
 	// where it is brought back; in connections the number of the request. It is as the
 	// protocol has it, in digits or little-endian. It is nil where there is none.
 	Number *Def
+	// Obsolete is set for a request that current engines do not answer. It brings no token.
+	Obsolete bool
 	// Unmistakable is set where no other game has the structure that makes messages
 	// of the type certain: they are believed where another game speaks, see Neighbour.
 	Unmistakable bool
@@ -158,6 +170,9 @@ type Proto struct {
 	// ClientPorts are those that clients bind if they can: many at one port is no sign
 	// of one sender there.
 	ClientPorts []uint16
+	// QueryOffset is by how much the port that answers queries exceeds the game's, where every
+	// server of the protocol keeps to that; 0: there is no such rule.
+	QueryOffset uint16
 	// Limited is set where the engines count these datagrams in their limits of queries
 	// (max_queries_sec), which they apply before they read a packet.
 	Limited bool

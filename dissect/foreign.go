@@ -1,5 +1,7 @@
 package dissect
 
+import "strings"
+
 // ForeignType is a message of a protocol that is not decoded, told by its first bytes
 // alone: floods of it are named, and nothing is said of its content.
 type ForeignType struct {
@@ -10,6 +12,9 @@ type ForeignType struct {
 	Wire   []Pattern // of its forms; the first byte is the same in every bit
 	Source string    // where the bytes are described
 }
+
+// Family is the name of the protocol, or of its family: the end of Name.
+func (t *ForeignType) Family() string { return t.Name[strings.LastIndexByte(t.Name, '_')+1:] }
 
 // foreigners are the messages of other protocols that a registry knows, by first byte.
 type foreigners struct {
@@ -33,6 +38,39 @@ func (r *Registry) KnowForeign(types []*ForeignType) {
 			r.foreign.first[p.Value[0]] = append(r.foreign.first[p.Value[0]], foreignForm{uint8(i + 1), p})
 		}
 	}
+}
+
+// KnowForeignStreams sets the protocols over TCP that ForeignStream tells apart.
+func (r *Registry) KnowForeignStreams(types []*ForeignType) { r.foreignStreams = types }
+
+// ForeignStream returns the protocol of another program that b, the first bytes that a client
+// sent, is of, if servers of a protocol of ours are usually met at the port; else nil.
+func (r *Registry) ForeignStream(port uint16, b []byte) *ForeignType {
+	if r.tcp.at(port) == 0 {
+		return nil
+	}
+	for _, t := range r.foreignStreams {
+		if t.Matches(b, len(b)) {
+			return t
+		}
+	}
+	return nil
+}
+
+// Matches reports whether one of the patterns fits a payload of wire bytes, of which b was
+// captured.
+func (t *ForeignType) Matches(b []byte, wire int) bool { return matchesAny(t.Wire, b, wire) }
+
+// ForeignReply returns the message of another protocol that b, which nobody claims, is, if it
+// comes from a port where servers of a protocol of ours are usually met; else nil.
+func (r *Registry) ForeignReply(c *Context, b []byte) *ForeignType {
+	if r.ports.at(c.Src.Port()) == 0 {
+		return nil
+	}
+	if n := r.ForeignType(b, max(c.Wire, len(b))); n > 0 && r.foreign.types[n-1].Reply {
+		return r.foreign.types[n-1]
+	}
+	return nil
 }
 
 // ForeignTypes lists the messages of other protocols; the number of the first is 1.

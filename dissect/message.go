@@ -65,8 +65,9 @@ type Message struct {
 	// Secret is a keyed hash of the password in the message, by which passwords are
 	// compared; 0 if there is none or the capture cut it. It is never shown.
 	Secret uint32
-	// Refused is set where the message refuses a login.
+	// Refused is set where the message refuses a login, or the token of a command.
 	Refused bool
+	Form    Form // of a request
 	// Stopped is the value that dissection wanted when the bytes ended, or nil;
 	// StoppedAt is the offset of the first byte it did not get.
 	Stopped   *Def
@@ -93,11 +94,11 @@ func (m *Message) Cursor(c *Context) *Cursor {
 // reports whether there is one: if not, m is for Dissect.
 func (m *Message) ResetBrief(k Keyer, c *Context, t *Type, p *Proto, data []byte) bool {
 	m.Reset(p, data)
-	key, ok := k.Key(c, t, data)
+	key, form, ok := k.Key(c, t, data)
 	if !ok {
 		return false
 	}
-	m.Type, m.Key, m.Wire = t, key, max(c.Wire, len(data))
+	m.Type, m.Key, m.Form, m.Wire = t, key, form, max(c.Wire, len(data))
 	if !t.FromServer() {
 		m.Learn.Asked = t.Asks
 	}

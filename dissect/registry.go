@@ -22,7 +22,9 @@ type Registry struct {
 
 	neighbours []Neighbour
 	foreign    foreigners
-	familiar   []Pattern // of requests and joins that begin with a mark
+	// foreignStreams are the protocols over TCP that are known by their first bytes alone.
+	foreignStreams []*ForeignType
+	familiar       []Pattern // of requests and joins that begin with a mark
 }
 
 // Protocol is a Dissector, a StreamDissector, or both.
@@ -139,11 +141,11 @@ func (r *Registry) SplitProto(e wire.Engine) *Proto {
 // Keyer is a Dissector that can find the Key of common messages without building
 // their fields, for those who read nothing else of them: the flood detector, statistics.
 type Keyer interface {
-	// Key returns what Message.Key would be after Dissect. It returns false where only
-	// Dissect can find it, or finds more: something wrong in b, or what teaches of its flow
-	// anything but that a request asks for t.Asks. t is the type that Probe returned for b, and
-	// Proto.Usual has all fields of such messages.
-	Key(c *Context, t *Type, b []byte) (key uint64, ok bool)
+	// Key returns what Message.Key and Message.Form would be after Dissect. It returns false
+	// where only Dissect can find them, or finds more: something wrong in b, or what teaches of
+	// its flow anything but that a request asks for t.Asks. t is the type that Probe returned for
+	// b, and Proto.Usual has all fields of such messages.
+	Key(c *Context, t *Type, b []byte) (key uint64, form Form, ok bool)
 }
 
 // Verdict is which dissector claims a datagram, and how surely.

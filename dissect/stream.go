@@ -24,10 +24,6 @@ type Stream struct {
 	// OtherMissing is set where bytes of the other direction are missing so far: a message
 	// that it sent before this one may not have been seen.
 	OtherMissing bool
-	// Disputed is set for Dissect and Learn where bytes of the message came twice with
-	// different values: the receiver may have read what is not shown, and a name that is
-	// shown may stand for another one.
-	Disputed bool
 	// Last is set for Frame where no byte will follow b. A message that needs more is
 	// cut there.
 	Last bool

@@ -87,9 +87,23 @@ func (p *Pattern) Match(b []byte, wire int) bool {
 }
 
 // Matches reports whether one of the type's patterns fits a payload.
-func (t *Type) Matches(b []byte, wire int) bool {
+func (t *Type) Matches(b []byte, wire int) bool { return matchesAny(t.Wire, b, wire) }
+
+// matchesAny reports whether one of the patterns fits a payload.
+func matchesAny(patterns []Pattern, b []byte, wire int) bool {
+	for i := range patterns {
+		if patterns[i].Match(b, wire) {
+			return true
+		}
+	}
+	return false
+}
+
+// MatchesAnywhere reports whether a payload has a form of the type that is looked for at any
+// port, see Pattern.AtPort.
+func (t *Type) MatchesAnywhere(b []byte, wire int) bool {
 	for i := range t.Wire {
-		if t.Wire[i].Match(b, wire) {
+		if t.Wire[i].AtPort == "" && t.Wire[i].Match(b, wire) {
 			return true
 		}
 	}
@@ -176,15 +190,27 @@ type PairCodes struct {
 	TwoForms *finding.Code // the second of two replies, in different forms, to one request for information
 	Partial  *finding.Code // A valid requests for players, or for rules where players are not answered either, stay without an answer; B is 1 for rules
 	Ruleless *finding.Code // Partial where only the rules are missing
+	Unused   *finding.Code // a further token asked for within a short time of one that was accepted: A is that one, B the time since in nanoseconds
+	Vain     *finding.Code // a client asks for players, or for rules if B is 1, of which A such requests of all clients stay without an answer
+	Eager    *finding.Code // a request repeated A nanoseconds after the one before it, without a reply; B is the time in nanoseconds that 5 % of the answers exceed, 0 if the least time decided, or ThirdRequest
+	Mixed    *finding.Code // tokens given for one question in the order A, B, and brought back in the order B, A
+	Demanded *finding.Code // a token given in place of information
 	Budget   *finding.Code // a master server falls silent after A requests of one address within B nanoseconds
 	Guessing *finding.Code // A refused logins from one address; B as GuessedRight says
 	Stale    *finding.Code // A refused logins from one address, all with one password
+
+	WrongPort  *finding.Code // queries to port A stay without an answer, port B of the same host answers such
+	Silent     *finding.Code // a master server left A exchanges in a row without an answer; B is the Unix time in seconds
+	OldConsole *finding.Code // a command with a token that is A nanoseconds old, 0 if that is unknown; B is 1 if the server refused it, 0 if it did not answer
 }
 
 // GuessedRight in B of a finding that is PairCodes.Guessing is set where a login was
 // accepted in the end. The other bits are how many different passwords are among the
 // last ones, 0 if the capture does not have all.
 const GuessedRight = 1 << 63
+
+// ThirdRequest is B of a finding that is PairCodes.Eager where the request is the third of a second.
+const ThirdRequest = 1 << 63
 
 // Operator holds sentences for those who run servers of a protocol, and the rates that
 // such servers withstand. The advice against floods is made of it.

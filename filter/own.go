@@ -193,6 +193,14 @@ func exchangeFields() []*field {
 			x := &m.event.Exchange
 			return x.Request != 0 && x.ChallengeRTT >= 0 && m.setNum(uint64(x.ChallengeRTT))
 		}),
+		newText("client.name", "of a request or an answer: the program that asks, as far as the client's visit shows up to there (docs/clients.md)", of(func(m *Matcher) bool {
+			if m.event.Exchange.Signs == 0 {
+				return false
+			}
+			m.name, _ = m.event.Exchange.Signs.AppendName(m.name[:0])
+			m.v.text = m.name
+			return true
+		})),
 		later("exchange.answered", "the exchange of the message was answered, in time or late; known when it is over", boolean, lateAnswered),
 		later("exchange.rtt", "time from request to answer, for every message of the exchange; known when it is over", duration, lateRTT),
 		later("exchange.challenge_rtt", "round trip of the challenge, for every message of the exchange; known when it is over", duration, lateChallengeRTT),

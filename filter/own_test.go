@@ -9,6 +9,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/filter"
 	"qsniff/finding"
+	"qsniff/fingerprint"
 	"qsniff/flood"
 	"qsniff/flood/other"
 	"qsniff/render"
@@ -40,7 +41,7 @@ func reply(reg *dissect.Registry) *render.Event {
 	return &render.Event{Frame: 12, Frames: []uint64{7, 8, 12}, Nanos: 1_700_000_000_250_000_000, Start: 1_700_000_000_000_000_000,
 		File: 1, Iface: 2, IfName: "eth0", Src: netip.MustParseAddrPort("198.18.0.1:27015"), Dst: netip.MustParseAddrPort("10.64.0.1:40001"),
 		Reply: true, Msg: m, Split: &render.Split{Engine: wire.Source, ID: 343, Total: 3, Received: 2, Size: 1248, Compressed: true},
-		Exchange: render.Exchange{ID: 5, Verb: "answers late", Request: 6, RTT: 31_000_000, ChallengeRTT: 12_000_000}, Train: 400_000,
+		Exchange: render.Exchange{ID: 5, Verb: "answers late", Request: 6, RTT: 31_000_000, ChallengeRTT: 12_000_000, Signs: fingerprint.BytesAfter}, Train: 400_000,
 		Ways:     []render.Way{{Kind: "VLAN", ID: 7}, {Kind: "VXLAN", ID: 9, Src: netip.MustParseAddrPort("192.0.2.1:4789"), Dst: netip.MustParseAddrPort("192.0.2.2:4789")}},
 		Comments: [][]byte{[]byte("from the edge")}}
 }
@@ -60,7 +61,7 @@ var matching = []string{
 	"frame.time_epoch == 1700000000.25 and frame.time_epoch > 1700000000", "frame.time_relative == 250ms and frame.time_relative < 0.3",
 	"frame.span == 400us", "frame.comment contains edge", "file == 1", "interface == 2", "interface_name == eth0",
 	"split", "split.engine == source", "split.id == 343", "split.total > split.received", "split.received == 2", "split.size_field == 1248", "split.compressed",
-	"exchange", "exchange.id == 5", `exchange.verb == "answers late"`, "exchange.request_frame == 6", "rtt == 31ms and rtt > .03 and rtt in {30ms..40ms}", "challenge_rtt == 12ms",
+	"exchange", "exchange.id == 5", `exchange.verb == "answers late"`, "exchange.request_frame == 6", "client.name contains query", "rtt == 31ms and rtt > .03 and rtt in {30ms..40ms}", "challenge_rtt == 12ms",
 	"finding and count(finding) == 2 and finding == LIM-01", "finding.severity >= warn and finding.severity == note and not all finding.severity >= warn and not finding.severity > warn",
 	"finding.fault == server", "not incident and not incident.event and not incident.kind and not incident.level and not incident.target and not incident.id and not incident.protocol and not incident.class",
 	"server_name == Arena and lower(server_name) == arena", "map == de_dust2 and map[0:3] == \"de_\" and len(map) == 8", "players == 17 and 10 < players < 20", "max_players > players",

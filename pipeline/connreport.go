@@ -97,8 +97,8 @@ func (r *connReport) reportMessage(c *tcpstream.Conn, k *connection, dir int, ch
 	s := payload{src: c.Ends[dir], dst: c.Ends[1-dir], data: x.data, run: len(x.data), wire: x.wire, isTCP: true, conn: k.number, why: x.why, seq: ch.Seq + uint32(x.off)}
 	r.addOrigin(&s, ch, x.off)
 	ctx := r.makeContext(c, k, dir)
-	ctx.Wire = x.wire
-	r.stream.Frame, r.stream.Disputed = s.frame, k.dirs[dir].takeDisputed(s.seq, len(x.data))
+	ctx.Wire, ctx.Disputed = x.wire, k.dirs[dir].takeDisputed(s.seq, len(x.data))
+	r.stream.Frame = s.frame
 	m := r.msg
 	m.Reset(k.dissector.Proto(), x.data)
 	k.dissector.Dissect(ctx, x.typ, x.data, m)

@@ -25,11 +25,12 @@ func (d *DecodeAs) isFor(src, dst netip.AddrPort) bool {
 type look struct {
 	verdict  dissect.Verdict
 	isForced bool // a rule of -d gave the protocol
-	// isUsual is set for a request of a usual form; key is its dissect.Message.Key then, and proto
-	// its dissect.FlowFacts.Proto.
+	// isUsual is set for a request of a usual form; key and form are those of its
+	// dissect.Message then, and proto its dissect.FlowFacts.Proto.
 	isUsual bool
 	key     uint64
 	proto   uint8
+	form    dissect.Form
 }
 
 // lookAt returns the verdict on b of the protocol that a rule of -d gives or, if there is

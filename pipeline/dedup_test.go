@@ -66,7 +66,7 @@ func TestDedup(t *testing.T) {
 		{"any device, without a number, other direction", testpcap.LinkSLL, DedupAuto, time.Millisecond, 0, outgoing, 1},
 	} {
 		data := copies(t, tc.link, tc.gap, tc.id, tc.change)
-		if got := lines(t, data, Config{Jobs: 1, Dedup: tc.mode}); len(got) != tc.want {
+		if got := messageLines(t, data, Config{Jobs: 1, Dedup: tc.mode}); len(got) != tc.want {
 			t.Errorf("%s\ngot  %d messages\nwant %d\n%s", tc.name, len(got), tc.want, strings.Join(got, "\n"))
 		}
 	}

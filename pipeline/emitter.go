@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"net/netip"
+
 	"qsniff/dissect"
 	"qsniff/filter"
 	"qsniff/finding"
@@ -19,6 +21,7 @@ type emitter struct {
 	wantsFacts  bool            // see Config.wantsPairs
 	wantsAll    bool            // see Config.wantsAll
 	hasSilences bool            // the fold is told which answers did not come
+	wantsClues  bool            // see Config.wantsHosts
 	hasListener bool            // what servers report of themselves is wanted
 	isCounting  bool            // nobody wants more of messages than their number
 	event       eventMaker
@@ -28,7 +31,7 @@ type emitter struct {
 }
 
 func newEmitter(now *current, cfg *Config) *emitter {
-	e := &emitter{now: now, renderer: cfg.Renderer, picker: cfg.Packets, chooser: newChooser(cfg.Filter), wantsFacts: cfg.wantsPairs(), wantsAll: cfg.wantsAll(), hasSilences: cfg.wantsAll() || cfg.Listener != nil, hasListener: cfg.Listener != nil}
+	e := &emitter{now: now, renderer: cfg.Renderer, picker: cfg.Packets, chooser: newChooser(cfg.Filter), wantsFacts: cfg.wantsPairs(), wantsAll: cfg.wantsAll(), wantsClues: cfg.wantsHosts(), hasSilences: cfg.wantsAll() || cfg.Listener != nil, hasListener: cfg.Listener != nil}
 	e.isCounting = !cfg.wantsResults() && cfg.Filter == nil && cfg.MaxMessages <= 0
 	e.event.hasManyInputs, e.event.wantsOrigin = cfg.HasManyInputs, cfg.Packets != nil
 	if d := cfg.Dialogues; d != nil {
@@ -76,6 +79,9 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	x.isMessage = s.record == ""
 	if x.isMessage {
 		x.fact.Part = part
+		if !s.isReply {
+			x.fact.Signs = 0 // of a request they are only shown: the short way has none
+		}
 		e.fillFact(s, m, &x)
 	}
 	e.turns.addMessage(e.now.seg, &x, s, e.event.event.Quote)
@@ -107,8 +113,14 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	f, seg := &x.fact, e.now.seg
 	f.Packets = uint32(max(len(s.frames), 1))
 	f.Wire = f.Bytes + f.Packets*headerBytes(s)
+	if s.isReply && m.Type != nil && m.Type.Asks.Has(dissect.Describing) {
+		f.GamePort = gamePortOf(m)
+	}
 	f.Train = s.train()
 	e.addFound(x, m.Expert)
+	if e.wantsClues && s.isReply && !s.isTCP {
+		e.addSaid(s, m, x)
+	}
 	if !s.isReply || !e.hasListener {
 		return
 	}
@@ -164,6 +176,30 @@ func (e *emitter) emitSilence(f *track.Fact) {
 	}
 	x := e.now.newSpan(f.Frame, f.Nanos)
 	x.fact = *f
+	e.now.seg.spans = append(e.now.seg.spans, x)
+}
+
+// emitDoubtful adds the clue that s may be a request of type t of protocol p.
+func (e *emitter) emitDoubtful(s *payload, p *dissect.Proto, t *dissect.Type) {
+	if !e.wantsClues {
+		return
+	}
+	x := e.now.newSpan(s.frame, s.nanos)
+	x.isDoubtful = true
+	x.fact = track.Fact{Frame: s.frame, Nanos: s.nanos, Age: s.nanos - e.now.shift, Server: s.dst, Client: s.src, Proto: p, Type: t}
+	e.now.seg.spans = append(e.now.seg.spans, x)
+}
+
+// emitForeign adds the clue that the packet at work has a message of type t of another protocol
+// between a server and its client.
+func (e *emitter) emitForeign(t *dissect.ForeignType, server, client netip.AddrPort, isTCP bool) {
+	if !e.wantsClues {
+		return
+	}
+	it := e.now.item
+	x := e.now.newSpan(it.frame, it.nanos)
+	x.foreign = t
+	x.fact = track.Fact{Frame: it.frame, Nanos: it.nanos, Age: it.nanos - e.now.shift, Server: server, Client: client, TCP: isTCP}
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 

@@ -119,7 +119,7 @@ var steps = [...]string{
 
 // exchangeOf returns what renderers show of a message's part in its exchange.
 func exchangeOf(s *payload, part *track.Part) render.Exchange {
-	x := render.Exchange{ID: part.ID, Verb: steps[part.Step], Request: part.Request, RTT: part.Took, ChallengeRTT: part.Trip}
+	x := render.Exchange{ID: part.ID, Verb: steps[part.Step], Request: part.Request, RTT: part.Took, ChallengeRTT: part.Trip, Signs: part.Signs}
 	if s.record != "" {
 		x.Verb = steps[track.Answer]
 	}

@@ -238,6 +238,10 @@ func (f *fold) findNext() (best int, watched bool) {
 // writeSpan passes one span to hostFindings and, at once or when it is decided whether it
 // is chosen, to the others.
 func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
+	if s.isClue() {
+		f.findings.addSpan(seg, s)
+		return false, nil
+	}
 	silent := s.fact.Step == track.Silence
 	if silent { // findings that follow from it belong to the dialogue that it ends
 		f.findings.addSpan(seg, s)

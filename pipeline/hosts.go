@@ -1,36 +1,42 @@
 package pipeline
 
 import (
+	"qsniff/contradict"
 	"qsniff/filter"
 	"qsniff/render"
 	"qsniff/track"
 )
 
-// hostFindings passes the facts of a run to track.Hosts, which finds what messages of many
-// address pairs show together, and writes the findings. A nil one does nothing.
+// hostFindings passes the facts of a run to track.Hosts and contradict.Finder, which find what
+// messages of many address pairs show together, and writes the findings. A nil one does nothing.
 type hostFindings struct {
-	out       *textOutput
-	hosts     *track.Hosts
-	listener  track.Listener  // may be nil
-	renderer  render.Renderer // nil: findings are not shown
-	dialogues *dialogues      // nil: findings are written as lines
-	at        place           // of the span at hand
-	chooser   *chooser        // nil: all findings are chosen
-	hold      *hold           // nil: nothing is held
-	record    render.Record
-	text      []byte // of record, for dialogues
+	out            *textOutput
+	hosts          *track.Hosts
+	contradictions *contradict.Finder
+	listener       track.Listener  // may be nil
+	renderer       render.Renderer // nil: findings are not shown
+	dialogues      *dialogues      // nil: findings are written as lines
+	at             place           // of the span at hand
+	chooser        *chooser        // nil: all findings are chosen
+	hold           *hold           // nil: nothing is held
+	record         render.Record
+	text           []byte // of record, for dialogues
 }
 
 // newHostFindings returns hostFindings with tables size times as large as usual.
 func newHostFindings(o *textOutput, size float64, listener track.Listener, renderer render.Renderer, d *dialogues) *hostFindings {
-	h := &hostFindings{out: o, hosts: track.NewHosts(size), listener: listener, renderer: renderer, dialogues: d}
-	h.hosts.Raise = h.raise
+	h := &hostFindings{out: o, hosts: track.NewHosts(size), contradictions: contradict.New(size), listener: listener, renderer: renderer, dialogues: d}
+	h.hosts.Raise, h.contradictions.Raise = h.raise, h.raise
 	return h
 }
 
 // addSpan passes the fact of a span, or the gap that it reports, to the hosts.
 func (h *hostFindings) addSpan(seg *segment, s *span) {
 	if h == nil {
+		return
+	}
+	if s.isClue() {
+		h.addClue(s)
 		return
 	}
 	if s.fact.Proto == nil {
@@ -45,7 +51,25 @@ func (h *hostFindings) addSpan(seg *segment, s *span) {
 	if s.turn > 0 {
 		h.at.conn = seg.turns[s.turn-1].conn
 	}
-	h.hosts.AddFact(&s.fact)
+	f := &s.fact
+	if s.said > 0 {
+		f.Said = &seg.said[s.said-1]
+	}
+	h.hosts.AddFact(f)
+	h.contradictions.AddFact(f)
+}
+
+// evicted returns how many servers and clients were evicted.
+func (h *hostFindings) evicted() uint64 { return h.hosts.Evicted() + h.contradictions.Evicted() }
+
+// addClue passes a clue to the hosts.
+func (h *hostFindings) addClue(s *span) {
+	h.at = place{key: s.key}
+	if s.foreign != nil {
+		h.hosts.AddForeign(&s.fact, s.foreign.Family())
+		return
+	}
+	h.hosts.AddDoubtful(&s.fact)
 }
 
 // raise writes a finding of the hosts after the line of the message that decided

@@ -31,7 +31,7 @@ func (d *identifier) identify(s *payload) outcome {
 	c := &d.ctx
 	*c = dissect.Context{Src: s.src, Dst: s.dst, Wire: s.wire}
 	if s.set != nil {
-		c.FromSplit = s.set.Engine
+		c.FromSplit, c.Disputed = s.set.Engine, s.set.Disputed
 	}
 	b := s.data[:s.run]
 	l := d.look(c, b, s.first)
@@ -43,6 +43,9 @@ func (d *identifier) identify(s *payload) outcome {
 	case !d.reg.Believe(c, &v):
 		if !v.Type.FromServer() && s.set == nil {
 			d.parked.keepRequest(s, v.Type.Asks, &l.verdict)
+			if p := v.Dissector.Proto(); p.QueryOffset != 0 && v.Type.MatchesAnywhere(b, s.wire) {
+				d.parser.tracker.emitter.emitDoubtful(s, p, v.Type)
+			}
 		}
 		return doubtful
 	}
@@ -136,9 +139,13 @@ func (d *identifier) recallServer(c *dissect.Context) {
 }
 
 // noteForeign records that the flow in c belongs to a game of no known protocol, if b
-// shows that. What a client asks counts only if no message was identified in the flow:
-// scanners send the queries of all games.
+// shows that, and passes on that a server speaks a protocol that is known by its name. What a
+// client asks counts only if no message was identified in the flow: scanners send the queries of
+// all games.
 func (d *identifier) noteForeign(c *dissect.Context, b []byte) {
+	if t := d.reg.ForeignReply(c, b); t != nil {
+		d.parser.tracker.emitter.emitForeign(t, c.Src, c.Dst, false)
+	}
 	reply, ok := d.reg.Foreign(c, b)
 	switch {
 	case !ok:

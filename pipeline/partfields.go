@@ -37,7 +37,7 @@ func (f *partFields) addParts(set *split.Set, proto *dissect.Proto, said *consol
 		if lo < hi {
 			f.hidden = f.hidden[:0]
 			if proto.Console {
-				f.hide(stretch{lo, hi}, said, run[0].Number > 0 && !set.Compressed)
+				f.hide(stretch{lo, hi}, said, run[0].Number > 0 && !set.Compressed, set.Disputed)
 			}
 			for k := range run {
 				f.addPart(stretch{max(run[k].Off, from), run[k].Off + run[k].Len}, note)
@@ -48,11 +48,14 @@ func (f *partFields) addParts(set *split.Set, proto *dissect.Proto, said *consol
 }
 
 // hide collects the stretches of a run of parts that must not be shown, in order.
-// followsGap is set if bytes before the run are missing.
-func (f *partFields) hide(run stretch, said *console.Passwords, followsGap bool) {
+// followsGap is set if bytes before the run are missing; isDisputed is dissect.Context's.
+func (f *partFields) hide(run stretch, said *console.Passwords, followsGap, isDisputed bool) {
 	text := f.m.Data[run.lo:run.hi]
 	k := console.Finder{Passwords: said, IsCut: true}
-	if followsGap {
+	switch {
+	case isDisputed:
+		k.First.Hi = len(text)
+	case followsGap:
 		k.First = console.FindTorn(text)
 	}
 	for at := 0; at < len(text); {

@@ -156,7 +156,7 @@ func (p *partition) flush(age int64) {
 // totals returns the counters so far.
 func (p *partition) totals() totals {
 	n := p.now.n
-	n.flowsEvicted, n.exchangesEvicted = p.identifier.flows.Evicted(), p.tracker.exchanges.Evicted()
+	n.flowsEvicted, n.exchangesEvicted, n.visitsEvicted = p.identifier.flows.Evicted(), p.tracker.exchanges.Evicted(), p.tracker.exchanges.VisitsEvicted()
 	n.split, n.joined = p.joiner.counters()
 	if p.streams != nil {
 		n.tcp = p.streams.asm.Counters

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"math"
+
 	"qsniff/dissect"
 	"qsniff/track"
 )
@@ -14,7 +16,7 @@ func postOf(m *dissect.Message) (post track.ServerInfo, ok bool) {
 		if f.Def.Role == dissect.NoRole || f.Flags&dissect.Cut != 0 {
 			continue
 		}
-		ok = true
+		ok = ok || f.Def.Role <= dissect.Tags
 		switch f.Def.Role {
 		case dissect.ServerName:
 			post.Name.Set(m.Bytes(f))
@@ -52,6 +54,19 @@ func profileOf(m *dissect.Message) (p track.Profile, ok bool) {
 		}
 	}
 	return p, true
+}
+
+// gamePortOf returns where players join, as m says; 0 if it does not.
+func gamePortOf(m *dissect.Message) uint16 {
+	for i := range m.Fields {
+		if f := &m.Fields[i]; f.Def.Role == dissect.GamePort && f.Flags&dissect.Cut == 0 {
+			if n := countOf(m, f); n > 0 && n <= math.MaxUint16 {
+				return uint16(n)
+			}
+			return 0
+		}
+	}
+	return 0
 }
 
 // countOf returns the value of a field that counts, which some protocols write in

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"qsniff/capture"
+	"qsniff/dissect"
 	"qsniff/filter"
 	"qsniff/render"
 	"qsniff/track"
@@ -44,10 +45,18 @@ type span struct {
 	truth      filter.Truth // whether the message is chosen, or the record; All for what has no text
 
 	found [2]int32 // range of its findings in the segment's found
+	said  int32    // 1 + index of what a reply says in the segment's said; 0: none
 	post  int32    // index of what a server reports of itself in the segment's posts; -1: none
 	turn  int32    // 1 + index of its turn in the segment's turns; 0: none
 	pick  int32    // 1 + index of what packets it chooses in the segment's picks; 0: none
+
+	// A clue has no text and is no message: what track.Hosts alone gets to know.
+	isDoubtful bool                 // fact is of what may be a request
+	foreign    *dissect.ForeignType // fact is of a message of this protocol; nil: it is not
 }
+
+// isClue reports whether the span is one.
+func (s *span) isClue() bool { return s.isDoubtful || s.foreign != nil }
 
 // noteHole records the hole in the text of the span, if there is one.
 func (s *span) noteHole(h *render.Hole) {
@@ -110,6 +119,7 @@ type segment struct {
 	found  []track.Found
 	detail []byte // of found
 	posts  []track.ServerInfo
+	said   []track.Said
 	turns  []turn
 	sights []sight
 	// profiles are what servers report of themselves in the packets of sights.
@@ -164,7 +174,7 @@ func (s *segment) reset() {
 		s.buf = nil
 	}
 	s.buf, s.spans, s.isLast, s.changed = s.buf[:0], s.spans[:0], false, 0
-	s.found, s.posts, s.turns = s.found[:0], s.posts[:0], s.turns[:0]
+	s.found, s.posts, s.said, s.turns = s.found[:0], s.posts[:0], s.said[:0], s.turns[:0]
 	s.detail = s.detail[:0]
 	s.sights, s.profiles, s.briefs, s.counts = s.sights[:0], s.profiles[:0], s.briefs[:0], s.counts[:0]
 	s.picks, s.frames, s.notes = s.picks[:0], s.frames[:0], s.notes[:0]

@@ -245,7 +245,7 @@ func (w *sightMaker) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 // challengeIn returns the challenge in a message, 0 if it has none.
 func (w *sightMaker) challengeIn(c *dissect.Context, v *dissect.Verdict, b []byte) uint64 {
 	if k, ok := v.Dissector.(dissect.Keyer); ok {
-		if key, ok := k.Key(c, v.Type, b); ok {
+		if key, _, ok := k.Key(c, v.Type, b); ok {
 			return key
 		}
 	}

@@ -191,6 +191,9 @@ func (s *streams) findProtocol(c *tcpstream.Conn, k *connection, dir int, ch *tc
 		v, toServer := s.claims.pickProtocol(c, dir, ch.Data[done:])
 		switch {
 		case v.Conf == dissect.No && c.OpenerKnown && !w.isSearched:
+			if t := s.claims.reg.ForeignStream(c.Ends[1].Port(), ch.Data[done:]); t != nil && dir == 0 {
+				s.report.emitter.emitForeign(t, c.Ends[1], c.Ends[0], true)
+			}
 			s.asm.Ignore(c)
 			return done, 0
 		case v.Conf == dissect.No:

@@ -45,7 +45,7 @@ func (f *fold) summary() tally.Run {
 		addReason(&run, why, r.stops[s])
 	}
 	if f.findings != nil {
-		run.HostsEvicted = f.findings.hosts.Evicted()
+		run.HostsEvicted = f.findings.evicted()
 	}
 	n := f.addCounters(&run)
 	addReason(&run, whyCopy, r.copies)
@@ -101,6 +101,7 @@ func (f *fold) addCounters(run *tally.Run) (n totals) {
 		run.Unmatched += p.unmatched
 		run.FlowsEvicted += p.flowsEvicted
 		run.ExchangesEvicted += p.exchangesEvicted
+		run.VisitsEvicted += p.visitsEvicted
 		run.SessionsEvicted += p.sessionsEvicted
 		tally.Add(&run.Split, &p.split)
 		tally.Add(&run.TCP, &p.tcp)

@@ -23,9 +23,11 @@ type totals struct {
 	flowsEvicted    uint64
 	// exchangesEvicted counts exchanges that were evicted before they were over.
 	exchangesEvicted uint64
-	split            split.Counters
-	joined           reassembly.JoinCounters
-	tcp              tcpstream.Counters
+	// visitsEvicted counts visits of clients that were evicted before they were over.
+	visitsEvicted uint64
+	split         split.Counters
+	joined        reassembly.JoinCounters
+	tcp           tcpstream.Counters
 }
 
 // readerTotals are the reader's running counters.

@@ -37,8 +37,8 @@ func (t *tracker) trackMessage(s *payload, m *dissect.Message) {
 // from it to m. The time of a reply in several packets is that of the first: the server
 // answered then, and the time up to the last one is the network's.
 func (t *tracker) findPart(s *payload, m *dissect.Message) track.Part {
-	x := track.Message{Src: s.src, Dst: s.dst, Proto: m.Proto, Type: m.Type, Key: m.Key,
-		Frame: s.frame, Nanos: s.nanos, Conn: s.conn, Reply: s.isReply, Expert: m.Expert}
+	x := track.Message{Src: s.src, Dst: s.dst, Proto: m.Proto, Type: m.Type, Key: m.Key, Form: m.Form,
+		Bytes: uint32(m.Wire), Frame: s.frame, Nanos: s.nanos, Conn: s.conn, Reply: s.isReply, Expert: m.Expert}
 	if s.isReply && s.train() > 0 {
 		x.Frame, x.Nanos = s.frames[0], s.began
 	}

@@ -42,6 +42,7 @@ type brief struct {
 	proto            *dissect.Proto
 	typ              *dissect.Type
 	key, id          uint64 // as in track.Fact
+	again            track.Repeat
 }
 
 // rate decides whether the payload b that l is about is a request of a usual form.
@@ -51,7 +52,7 @@ func (l *look) rate(reg *dissect.Registry, c *dissect.Context, b []byte) {
 		return
 	}
 	if k, ok := v.Dissector.(dissect.Keyer); ok {
-		l.key, l.isUsual = k.Key(c, v.Type, b)
+		l.key, l.form, l.isUsual = k.Key(c, v.Type, b)
 		l.proto = reg.FlowProto(v.Dissector)
 	}
 }
@@ -61,6 +62,7 @@ func (l *look) rate(reg *dissect.Registry, c *dissect.Context, b []byte) {
 func (x *brief) fill(f *track.Fact, it *item) {
 	f.Frame, f.Nanos, f.Age, f.Server, f.Client, f.Proto, f.Type = it.frame, it.nanos, it.age, it.Dst, it.Src, x.proto, x.typ
 	f.Step, f.ID, f.Took, f.Trip, f.BroughtChallenge, f.Key = x.step, x.id, -1, -1, x.broughtChallenge, x.key
+	f.Gap, f.IsThird = x.again.Gap, x.again.IsThird
 	f.Bytes, f.Packets = uint32(it.Wire), 1
 	f.Wire = f.Bytes + udpHeaders + ipHeaderBytes(it.Src)
 }
@@ -120,14 +122,15 @@ func (t *tracker) trackRequest(it *item, l *look) {
 		t.now.n.unmatched++
 	}
 	x.index, x.proto, x.typ, x.key = t.now.index, l.verdict.Dissector.Proto(), l.verdict.Type, l.key
-	x.step, x.id, x.broughtChallenge = track.NoStep, 0, false
+	x.step, x.id, x.broughtChallenge, x.again = track.NoStep, 0, false, track.Repeat{}
 	if !t.isOn {
 		return
 	}
 	m := &t.request
-	m.Src, m.Dst, m.Proto, m.Type, m.Key = it.Src, it.Dst, x.proto, x.typ, x.key
+	m.Src, m.Dst, m.Proto, m.Type, m.Key, m.Form = it.Src, it.Dst, x.proto, x.typ, x.key, l.form
+	m.Bytes = uint32(it.Wire)
 	m.Frame, m.Nanos, m.Age, m.Expert = it.frame, it.nanos, it.age, m.Expert[:0]
-	x.step, x.id, x.broughtChallenge = t.exchanges.PlaceRequest(m)
+	x.step, x.id, x.broughtChallenge, x.again = t.exchanges.PlaceRequest(m)
 	if len(m.Expert) > 0 && t.emitter.chooser == nil {
 		seg.briefs = seg.briefs[:len(seg.briefs)-1]
 		t.emitter.emitFound(it, x, m.Expert)

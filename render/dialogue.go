@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"qsniff/dissect"
+	"qsniff/fingerprint"
 )
 
 // DialogueRenderer renders an exchange or a connection as one. Append and AppendRecord
@@ -30,6 +31,8 @@ type Dialogue struct {
 	RTT          int64          // nanoseconds from the request to its answer, -1 if there is none
 	ChallengeRTT int64          // and to the challenge before it, -1 if there is none
 	Answer       dissect.Status // of the answer: whether it is complete
+
+	Signs fingerprint.Signs // of its client, as far as exchanges with this server show
 
 	Requests   uint32
 	Challenges uint32

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 
 	"qsniff/dissect"
+	"qsniff/fingerprint"
 	"qsniff/wire"
 )
 
@@ -76,6 +77,8 @@ type Exchange struct {
 	Request      uint64 // of a reply, the frame of the request that it replies to; 0 if unknown
 	RTT          int64  // from that request to the reply
 	ChallengeRTT int64  // of an answer, the round trip of the challenge before it
+	// Signs are what the client's visit to the server showed up to this request or answer.
+	Signs fingerprint.Signs
 }
 
 // Piece is the bytes [Off, Off+Len) of a message, which one frame brought.

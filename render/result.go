@@ -73,6 +73,13 @@ func (v *Invocation) Floods(form string) string {
 // Files returns the captures for a command.
 func (v *Invocation) Files() string { return cmp.Or(v.Captures, "FILE") }
 
+// Polls is the result of qsniff polls: the totals of a run, and what became of each client's polls.
+type Polls struct {
+	Run tally.Run
+	stats.PollSummary
+	Top int // how many clients a page lists
+}
+
 // Proven is the result of qsniff proven: the totals of a run and the addresses that were
 // proven in it.
 type Proven struct {

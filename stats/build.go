@@ -10,6 +10,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
+	"qsniff/dissect"
 	"qsniff/internal/lru"
 )
 
@@ -20,6 +21,7 @@ func (c *Collector) Summary(end int64) *Summary {
 	s.Messages = c.listMessages()
 	c.listServers(&s)
 	s.Clients = c.listClients()
+	s.Programs = c.listPrograms()
 	s.Distinct = c.estimateClients()
 	s.ClientError = c.maxClientError()
 	s.Challenge, s.Response, s.Train, s.Total = summarize(c.challenge), summarize(c.response), summarize(c.train), summarize(c.total)
@@ -136,11 +138,35 @@ func (c *Collector) listClients() []Client {
 	turnedAway := c.clients.door.rounds
 	for _, e := range c.clients.entries {
 		if most, maxError := e.count+turnedAway, e.maxError+turnedAway; most > 2*maxError {
-			rows = append(rows, Client{e.key.addr(), most, maxError})
+			rows = append(rows, Client{e.key.addr(), most, maxError, e.signs})
 		}
 	}
 	slices.SortFunc(rows, func(a, b Client) int {
 		return cmp.Or(cmp.Compare(b.Requests-b.Error, a.Requests-a.Error), cmp.Compare(b.Requests, a.Requests), a.Addr.Compare(b.Addr))
+	})
+	return rows[:min(len(rows), c.opt.Top)]
+}
+
+// listPrograms counts the clients that have a counter by their programs, and those of one name
+// that are more sure apart.
+func (c *Collector) listPrograms() []Program {
+	type identity struct {
+		name       string
+		confidence dissect.Confidence
+	}
+	byName := map[identity]Program{}
+	for i := range c.clients.entries {
+		e := &c.clients.entries[i]
+		if e.signs == 0 {
+			continue
+		}
+		var is identity
+		is.name, is.confidence = e.signs.Name()
+		p := byName[is]
+		byName[is] = Program{max(p.Signs, e.signs), p.Clients + 1, p.Requests + e.count - e.maxError}
+	}
+	rows := slices.SortedFunc(maps.Values(byName), func(a, b Program) int {
+		return cmp.Or(cmp.Compare(b.Clients, a.Clients), cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Signs, b.Signs))
 	})
 	return rows[:min(len(rows), c.opt.Top)]
 }

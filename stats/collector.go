@@ -191,6 +191,9 @@ func (c *Collector) addReply(f *track.Fact, k *questionTally, info *track.Server
 	client.set(f.Client)
 	c.countClient(&client, f)
 	c.clients.reserve(client)
+	if f.Signs != 0 {
+		c.clients.addSigns(client, f.Signs)
+	}
 	s := c.servers.findReplying(f.Server, f.Step != track.Stray)
 	s.out.add(f)
 	if info != nil {

@@ -11,5 +11,6 @@ func TestChosenKeys(t *testing.T) {
 	lrutest.Check[hostKey](t)
 	lrutest.Check[endKey](t)
 	lrutest.Check[pairKey](t)
+	lrutest.Check[questionAt](t)
 	lrutest.Check[repeatKey](t)
 }

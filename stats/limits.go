@@ -1,5 +1,7 @@
 package stats
 
+import "time"
+
 // What a collector may hold. Options.Scale multiplies the sizes of the tables.
 const (
 	// maxAnswering is how many servers that answer are kept, 2.5 MiB: the largest hosts
@@ -26,6 +28,23 @@ const (
 	// maxFrames is how many frames are listed of a finding with repeats. Chosen: enough to look
 	// one up and compare it with others.
 	maxFrames = 8
+
+	// maxPollers is how many clients at a server are kept that asked more than once, and as many that
+	// asked once, 1.3 MiB each. Chosen: a host has some hundred clients that come again.
+	maxPollers = 4096
+	// openPolls is how many polls of a client can wait for its challenge at a time: one of each kind.
+	openPolls = 3
+
+	// minPolls is how many polls make a client a row: what asks less often does not poll.
+	minPolls = 3
+	// filteredPolls is how many polls in a row must go without an answer to be no loss: as many as
+	// the finding about them takes (track).
+	filteredPolls = 3
+	// unusedAfter is how long after a challenge it counts as not brought back: track waits as long.
+	unusedAfter = 3 * time.Second
+	// aliveFor is how long before a client's first poll an answer to others shows that the server is
+	// up, and how long an ICMP error is about a request before it.
+	aliveFor = 10 * time.Second
 
 	// topClients is how many clients the top list counts, 0.5 MiB. A client that sent more than
 	// one in topClients of all requests, and one more for each round of the doorkeeper, is

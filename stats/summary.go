@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"qsniff/finding"
+	"qsniff/fingerprint"
 )
 
 // Summary is the result of a Collector. It shares no memory with it.
@@ -15,7 +16,9 @@ type Summary struct {
 	// ServersEvicted how many times one was evicted.
 	ServersUnlisted, ServersEvicted uint64
 
-	Clients  []Client // by certain requests, most first
+	Clients []Client // by certain requests, most first
+	// Programs are by what signs clients that have a counter are recognised, most clients first.
+	Programs []Program
 	Distinct Distinct
 	// ClientError is by how much the count of any client can be too high.
 	ClientError uint64
@@ -105,6 +108,13 @@ type Times struct {
 type Client struct {
 	Addr            netip.Addr
 	Requests, Error uint64
+	Signs           fingerprint.Signs // of the visit that shows most of its program; 0: nobody answered it
+}
+
+// Program is how many clients show the same signs, of those that Summary could list.
+type Program struct {
+	Signs             fingerprint.Signs
+	Clients, Requests uint64
 }
 
 // Distinct is the number of clients. Error is a share of Estimate: three

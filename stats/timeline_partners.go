@@ -136,7 +136,7 @@ func (p *partners) listClients() (all []Client) {
 	}
 	for _, x := range p.clients {
 		if x.count > 2*x.over {
-			all = append(all, Client{x.key.addr(), x.count, x.over})
+			all = append(all, Client{Addr: x.key.addr(), Requests: x.count, Error: x.over})
 		}
 	}
 	slices.SortFunc(all, func(a, b Client) int {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 
+	"qsniff/fingerprint"
 	"qsniff/internal/lru"
 	"qsniff/track"
 )
@@ -38,6 +39,7 @@ type counter struct {
 	maxError uint64 // how much of count may be of other addresses
 	pos      uint32 // in order
 	run      uint32
+	signs    fingerprint.Signs // of its fullest visit
 }
 
 // hostKey is an address.
@@ -89,6 +91,13 @@ func (t *topList) reserve(k hostKey) {
 	}
 }
 
+// addSigns keeps what a visit of k showed, if k has a counter.
+func (t *topList) addSigns(k hostKey, s fingerprint.Signs) {
+	if p := t.index.Peek(k); p != nil && s.IsFuller(t.entries[*p].signs) {
+		t.entries[*p].signs = s
+	}
+}
+
 // findOrAdd returns the counter of k, a new one if there is room; ok is false if there is none.
 func (t *topList) findOrAdd(k hostKey) (i uint32, ok bool) {
 	if p := t.index.Get(k); p != nil {
@@ -118,7 +127,7 @@ func (t *topList) takeOver(k hostKey) uint32 {
 	t.index.Delete(e.key)
 	p, _ := t.index.Put(k)
 	*p = i
-	e.key, e.maxError = k, e.count
+	e.key, e.maxError, e.signs = k, e.count, 0
 	return i
 }
 

@@ -25,16 +25,20 @@ func (x *Exchanges) placeAnswer(m *Message, e *exchange) Part {
 	e.answerKind = x.kindNumber(m)
 	e.state = e.state&^(replyDue|partsCame) | answerCame
 	x.setPhase(e, ended)
-	return e.replyPart(m, Answer)
+	p := x.replyPart(e, m, Answer)
+	p.Signs = x.recordVisit(e)
+	return p
 }
 
 // replyPart returns the part of m, which replies to e. Where the server demanded a
 // challenge, only a request that brings it back causes an answer; if the
 // capture shows none, or only one after the first part of the reply, Request stays 0.
-func (e *exchange) replyPart(m *Message, step Step) Part {
+func (x *Exchanges) replyPart(e *exchange, m *Message, step Step) Part {
 	p := e.requestPart(step)
 	if step == Answer {
 		p.Trip = e.challengeTrip
+		p.RequestBytes = e.size % maxSize
+		p.IsObsolete = e.requestKind > 0 && x.kinds[e.requestKind-1].typ.Obsolete
 	}
 	frame, nanos := e.lastRequest()
 	if !isChallenge(m) && e.state&challengeGiven != 0 {
@@ -94,7 +98,9 @@ func (x *Exchanges) placeChallenge(m *Message) Part {
 		e.challenge = uint32(m.Key)
 		return x.placeAnswer(m, e)
 	}
-	p := e.replyPart(m, Challenge)
+	p := x.replyPart(e, m, Challenge)
+	p.Asked = x.onlyCause(e, m.Type.Asks)
+	x.checkFresh(m, e)
 	x.checkChallenge(m, e)
 	e.challengeTrip, e.lastAge = p.Took, max(e.lastAge, m.Age)
 	e.challenge = uint32(m.Key)
@@ -104,15 +110,22 @@ func (x *Exchanges) placeChallenge(m *Message) Part {
 }
 
 // placeRepeatedChallenge returns the part of a challenge for which no exchange waits: that of
-// a copy, if an exchange was given the same.
+// a copy, if an exchange was given the same, or that of the reply to a repeated request.
 func (x *Exchanges) placeRepeatedChallenge(m *Message) Part {
 	same := func(e *exchange) bool {
 		return e.state&challengeGiven != 0 && m.Key != 0 && e.challenge == uint32(m.Key)
 	}
-	if e := x.findOldest(m, m.Type.Asks, same); e != nil {
-		return e.replyPart(m, Extra)
+	repeated := func(e *exchange) bool {
+		return e.state&(challengeGiven|challengeEchoed) == challengeGiven && e.plainOffset > 0
 	}
-	return x.placeExtra(m)
+	e := x.findOldest(m, m.Type.Asks, same)
+	if e == nil {
+		if e = x.findOldest(m, m.Type.Asks, repeated); e == nil {
+			return x.placeExtra(m)
+		}
+		e.state |= challengeChanged
+	}
+	return x.replyPart(e, m, Extra)
 }
 
 // placeExtra returns the part of a reply for which no exchange under way waits: a further or
@@ -126,7 +139,7 @@ func (x *Exchanges) placeExtra(m *Message) Part {
 		return Part{Step: Stray, Took: -1, Trip: -1}
 	case e.state&answerCame != 0:
 		x.checkExtra(m, e)
-		return e.replyPart(m, Extra)
+		return x.replyPart(e, m, Extra)
 	}
 	step := Answer
 	switch {
@@ -134,13 +147,13 @@ func (x *Exchanges) placeExtra(m *Message) Part {
 		step = Late
 		x.checkLate(m, e)
 	case e.state&silenceReported != 0:
-		return e.replyPart(m, Extra)
+		return x.replyPart(e, m, Extra)
 	}
 	if !isChallenge(m) {
 		e.state |= answerCame
 		e.answerKind = x.kindNumber(m)
 	}
-	return e.replyPart(m, step)
+	return x.replyPart(e, m, step)
 }
 
 // placeUnreadable returns the part of a reply whose type is unknown, such as a split one
@@ -166,7 +179,7 @@ func (x *Exchanges) placeUnreadableLate(m *Message) Part {
 		return noPart
 	}
 	e.state |= answerCame
-	return e.replyPart(m, Answer)
+	return x.replyPart(e, m, Answer)
 }
 
 // RecordPart records that m, a part of a reply, came: the exchanges for which it may be wait

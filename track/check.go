@@ -95,6 +95,33 @@ func (x *Exchanges) checkChallenge(m *Message, e *exchange) {
 	e.state |= challengeChanged
 }
 
+// checkFresh raises that m, a challenge, replies to a request of e which could have brought back
+// the one of another exchange: the client had it, and the server accepted it.
+func (x *Exchanges) checkFresh(m *Message, e *exchange) {
+	code := pairCodes(m.Proto).Unused
+	if code == nil || e.asks()&(dissect.Queries&^dissect.AskInfo) == 0 || e.requestKey != 0 || e.state&challengeGiven != 0 {
+		return
+	}
+	past, _ := x.findEnded(dissect.Queries, func(o *exchange) bool {
+		return o.state&(challengeEchoed|answerCame|challengeChanged) == challengeEchoed|answerCame && o.challenge != 0 &&
+			o.first+uint64(o.echoOffset) < e.first && m.Age-o.begun <= int64(freshFor)
+	})
+	if past != nil {
+		m.raise(code, uint64(past.challenge), uint64(m.Age-past.lastAge))
+	}
+}
+
+// onlyCause returns what e asks, if no other question than that can have caused a challenge
+// which replies to it, and 0 otherwise.
+func (x *Exchanges) onlyCause(e *exchange, asks dissect.Asked) dissect.Asked {
+	for o := x.get(x.at.newest); o != nil; o = x.get(o.older) {
+		if o.asks() != e.asks() && o.asks()&asks != 0 && o.state&answerCame == 0 && !x.isGone(o) {
+			return 0
+		}
+	}
+	return e.asks()
+}
+
 // checkExtra raises that a server answers one question in two forms.
 func (x *Exchanges) checkExtra(m *Message, e *exchange) {
 	if !m.Type.Asks.Has(dissect.AskInfo) || isChallenge(m) || e.requestKind == 0 || e.answerKind == 0 || m.Age-e.lastAge > int64(answerWait) {

@@ -15,6 +15,7 @@ type Message struct {
 	Proto    *dissect.Proto
 	Type     *dissect.Type // nil if unknown
 	Key      uint64        // of the dissected message
+	Bytes    uint32        // of a request
 	// Frame is the packet that completed a request, but the first packet of a reply: what is
 	// asked between the parts of a reply did not cause it.
 	Frame uint64
@@ -22,6 +23,7 @@ type Message struct {
 	Age   int64  // the time that tables age by, at Frame
 	Conn  uint64 // number of the TCP connection from 1; 0 for UDP
 	Reply bool
+	Form  dissect.Form // of the dissected message
 	// Expert is where Place appends the findings that the exchange shows.
 	Expert []finding.Expert
 
@@ -54,10 +56,11 @@ type Exchanges struct {
 	flows   *Flows
 	links   links // from these to the exchanges
 	ring    *lru.Ring[endsKey, exchange]
-	orphan  uint32                    // number of the latest exchange whose flow was evicted or unknown
-	tail    uint32                    // number of the oldest exchange that may be under way
-	moved   uint32                    // number of the latest exchange that was spared
-	settled numberSet                 // the exchanges that are no longer open
+	orphan  uint32    // number of the latest exchange whose flow was evicted or unknown
+	tail    uint32    // number of the oldest exchange that may be under way
+	moved   uint32    // number of the latest exchange that was spared
+	settled numberSet // the exchanges that are no longer open
+	visits  visits
 	count   [numPhases]int            // of exchanges in the ring
 	most    [numPhases]int            // of them, so many are spared when they are the oldest
 	calls   *lru.Table[callKey, call] // requests in connections
@@ -82,13 +85,16 @@ type exchange struct {
 	echoNanos     int64  // of the last request that brought it back
 	plainOffset   uint32
 	echoOffset    uint32
-	challenge     uint32 // the last one; 0 if the capture cut it
-	requestKey    uint32 // Key of the last request; 0 if it has none
-	number, older uint32 // its own in the ring, and that of the one between these ends that began before
-	question      uint8  // the index of its one bit of dissect.Asked
-	livedMillis   uint16 // from the first request to the last
-	requestKind   uint8  // number of the kind of the last request, 0 if there were too many kinds
-	answerKind    uint8  // likewise, of the answer
+	challenge     uint32       // the last one; 0 if the capture cut it
+	requestKey    uint32       // Key of the last request; 0 if it has none
+	number, older uint32       // its own in the ring, and that of the one between these ends that began before
+	question      uint8        // the index of its one bit of dissect.Asked
+	size          uint8        // of the last request in bytes; maxSize: that or more
+	copyGap       uint8        // time between the last two equal requests without a reply, see countCopy
+	forms         dissect.Form // of its requests
+	livedMillis   uint16       // from the first request to the last
+	requestKind   uint8        // number of the kind of the last request, 0 if there were too many kinds
+	answerKind    uint8        // likewise, of the answer
 	state         state
 	phase         phase
 }
@@ -106,6 +112,12 @@ const (
 	beganWithToken                     // the first request brought a challenge
 	silenceReported                    // ReportSilence was called
 )
+
+// maxSize is the size of requests that a byte has no room for: only padded ones have as many.
+const maxSize = math.MaxUint8
+
+// size returns the size of a request as an exchange stores it.
+func (m *Message) size() uint8 { return uint8(min(m.Bytes, maxSize)) }
 
 // messageKind is what exchanges hold of a message's type, by a number.
 type messageKind struct {
@@ -135,6 +147,9 @@ func NewExchanges(size int, flows *Flows) *Exchanges {
 // Evicted returns how many exchanges were evicted before they were over.
 func (x *Exchanges) Evicted() uint64 { return x.evicted }
 
+// VisitsEvicted returns how many visits of clients were evicted before they were over.
+func (x *Exchanges) VisitsEvicted() uint64 { return x.visits.evicted }
+
 // noPart is the part of a message that belongs to no exchange.
 var noPart = Part{Took: -1, Trip: -1}
 
@@ -147,33 +162,36 @@ func (x *Exchanges) Place(m *Message) Part {
 		return x.placeCall(m)
 	case m.Type == nil && m.Reply:
 		x.findEnds(m)
-		return x.placeUnreadable(m)
+		return x.recordOther(x.placeUnreadable(m))
 	case m.Type == nil || m.Type.Asks == 0 || m.Type.Notice:
 		return noPart
 	}
 	x.findEnds(m)
 	if m.Reply {
-		return x.placeReply(m)
+		return x.recordOther(x.placeReply(m))
 	}
-	e, step := x.placeRequest(m)
-	return e.requestPart(step)
+	e, step, again := x.placeRequest(m)
+	p := e.requestPart(step)
+	p.Gap, p.IsThird = again.Gap, again.IsThird
+	p.Signs = x.shownBefore(e)
+	return p
 }
 
 // PlaceRequest is Place for a request in a datagram whose type asks for something. It returns what
 // is set in its Part.
-func (x *Exchanges) PlaceRequest(m *Message) (step Step, id uint64, broughtChallenge bool) {
+func (x *Exchanges) PlaceRequest(m *Message) (step Step, id uint64, broughtChallenge bool, again Repeat) {
 	x.jumps.observe(m)
 	x.findEnds(m)
-	e, step := x.placeRequest(m)
+	e, step, again := x.placeRequest(m)
 	if step == Ask { // e is new, and reading it now would take until it is in the processor's cache
-		return Ask, m.Frame, m.Key != 0
+		return Ask, m.Frame, m.Key != 0, again
 	}
-	return step, e.first, e.hasBroughtChallenge()
+	return step, e.first, e.hasBroughtChallenge(), again
 }
 
 // placeRequest begins an exchange with a request, or repeats the one under way. A request for
 // several things belongs to the exchange of the first.
-func (x *Exchanges) placeRequest(m *Message) (*exchange, Step) {
+func (x *Exchanges) placeRequest(m *Message) (*exchange, Step, Repeat) {
 	asks := m.Type.Asks.First()
 	e, past := x.find(asks)
 	if e != nil && (m.Age-e.lastAge > int64(answerWait) || int64(e.livedMillis) > retryFor.Milliseconds()) {
@@ -181,7 +199,8 @@ func (x *Exchanges) placeRequest(m *Message) (*exchange, Step) {
 		e, past = nil, e
 	}
 	if e != nil {
-		return e, x.placeRepeat(m, e)
+		again := e.countCopy(m, x.kindNumber(m))
+		return e, x.placeRepeat(m, e), again
 	}
 	x.checkFirstRequest(m, past)
 	e = x.add(asks)
@@ -190,8 +209,8 @@ func (x *Exchanges) placeRequest(m *Message) (*exchange, Step) {
 	if m.Key != 0 {
 		state |= beganWithToken
 	}
-	e.requestKey, e.challengeTrip, e.requestKind, e.state = uint32(m.Key), -1, x.kindNumber(m), state
-	return e, Ask
+	e.requestKey, e.challengeTrip, e.requestKind, e.state, e.size, e.forms = uint32(m.Key), -1, x.kindNumber(m), state, m.size(), m.Form
+	return e, Ask, Repeat{}
 }
 
 // placeRepeat adds a further request to e: a repetition, or the echo of its challenge.
@@ -211,7 +230,8 @@ func (x *Exchanges) placeRepeat(m *Message, e *exchange) Step {
 		e.plainNanos, e.plainOffset = m.Nanos, at
 	}
 	e.state |= replyDue
-	e.requestKind, e.requestKey = x.kindNumber(m), uint32(m.Key)
+	e.forms |= m.Form
+	e.requestKind, e.requestKey, e.size = x.kindNumber(m), uint32(m.Key), m.size()
 	return step
 }
 
@@ -242,6 +262,8 @@ func (x *Exchanges) endExchange(k *endsKey, e *exchange) {
 		*f = Fact{Frame: at, Nanos: nanos, Age: e.lastAge, Key: uint64(e.requestKey),
 			Server: netip.AddrPortFrom(k.server.Addr(), k.port),
 			Client: netip.AddrPortFrom(k.client.Addr(), k.clientPort), Part: e.requestPart(Silence)}
+		f.GotChallenge = e.state&challengeGiven != 0
+		f.Began = e.begun
 		if e.requestKind > 0 {
 			f.Proto, f.Type = x.kinds[e.requestKind-1].proto, x.kinds[e.requestKind-1].typ
 			x.ReportSilence(f)

@@ -443,3 +443,48 @@ func TestEndedOnce(t *testing.T) {
 		}
 	}
 }
+
+// Which requests are copies of the one before, and after what time: - is none, ! the third.
+func TestRepeat(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"three in a second", "0 >T | 400 >T | 1000 >T", "- 400 600!"},
+		{"slower", "0 >T | 400 >T | 1010 >T", "- 400 610"},
+		{"a fourth", "0 >T | 400 >T | 1010 >T | 1300 >T", "- 400 610 290!"},
+		{"a copy by the network", "0 >T | 1 >T | 700 >T", "- - 699"},
+		{"three at once", "0 >T | 1 >T | 2 >T", "- - 1"},
+		{"with the challenge", "0 >T | 10 <A:7 | 20 >T:7 | 220 >T:7 | 420 >T:7", "- - 200 200!"},
+		{"another challenge", "0 >T:7 | 200 >T:8 | 400 >T", "- - -"},
+		{"a challenge in between", "0 >T | 200 >T | 210 <A:7 | 400 >T", "- 200 -"},
+		{"the start of the answer", "0 >V | 100 ~ | 200 >V", "- -"},
+		{"a wrong answer in between", "0 >V | 10 <I | 200 >V | 400 >V", "- - 200"},
+		{"an unreadable answer in between", "0 >V | 1 >U | 10 <? | 200 >V", "- - -"},
+		{"an answer to something else", "0 >V | 1 >T | 10 <I | 200 >V", "- - 200"},
+		{"answered", "0 >T | 10 <I | 20 >T | 30 <I", "- -"},
+		{"two questions", "0 >T | 10 >U", "- -"},
+	} {
+		x, got, frame := NewExchanges(100, NewFlows(100)), "", uint64(0)
+		for s := range strings.SplitSeq(tc.in, " | ") {
+			when, what, _ := strings.Cut(s, " ")
+			n, _ := strconv.ParseInt(when, 10, 64)
+			frame++
+			m := message(t, what)
+			m.Frame, m.Nanos, m.Age = frame, n*ms, n*ms
+			if what == "~" {
+				m.Reply, m.Src, m.Dst = true, server, testClient
+				x.RecordPart(&m)
+				continue
+			}
+			p := x.Place(&m)
+			switch third := map[bool]string{true: "!"}[p.IsThird]; {
+			case m.Reply:
+			case p.Gap == 0:
+				got += " -"
+			default:
+				got += fmt.Sprint(" ", p.Gap/ms, third)
+			}
+		}
+		if got = got[1:]; got != tc.want {
+			t.Errorf("%s: %s\ngot  %s\nwant %s", tc.name, tc.in, got, tc.want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/wire"
 )
 
 // Fact describes one message in packet order, or an answer that did not come: then Step is
@@ -27,11 +28,47 @@ type Fact struct {
 	Key uint64
 	// Secret is the message's, see dissect.Message. It is never shown.
 	Secret  uint32
-	Refused bool   // the message refuses a login
-	Bytes   uint32 // of the message
-	Wire    uint32 // with the headers of IP and of UDP or TCP of all its packets
-	Packets uint32 // in which the message came
-	Train   int64  // nanoseconds from its first packet to its last
+	Refused bool // the message refuses a login, or the token of a command
+	// GamePort is where players join, as the message says; 0 if it does not.
+	GamePort uint16
+	Bytes    uint32 // of the message
+	Wire     uint32 // with the headers of IP and of UDP or TCP of all its packets
+	Packets  uint32 // in which the message came
+	Train    int64  // nanoseconds from its first packet to its last
+	// TTL is that of the packet that completed a reply, or its hop limit; 0 if it is not known.
+	TTL uint8
+	// IsSplit is set of a reply that came in parts of an engine, or in one. Engine and PartSize are
+	// the form in which it was cut; Engine is None of others, of compressed ones, and where the form
+	// is a guess.
+	IsSplit  bool
+	Engine   wire.Engine
+	PartSize uint16
+	Said     *Said // nil if the message says nothing of its server, or nobody wants it
+}
+
+// Said is what a reply says that other replies of its server, or of others, can contradict.
+// Numbers are -1, and hashes and ids 0, where the reply does not have them; hashes are equal for
+// equal texts within a run.
+type Said struct {
+	Print uint64 // hash of all bytes of an answer to a request for information
+	Map   uint64 // hash
+	ID    uint64 // that the server is registered by
+	Form  int32  // which of the optional fields the reply has, as a number of the protocol's
+	Players, Max, Bots,
+	TagPlayers int32 // the players once more, as the tags have it
+	List PlayerList
+}
+
+// PlayerList is what a list of players amounts to.
+type PlayerList struct {
+	Counted int32  // players as the list's head has it; -1 if the reply has no list
+	Listed  int32  // entries
+	Named   int32  // of them with a name
+	Timed   int32  // of them with a positive time
+	Names   uint64 // hash of all names, in any order
+	Times   uint64 // hash of all names and times, in any order
+	// Shortest and Longest are of the positive times, in nanoseconds.
+	Shortest, Longest int64
 }
 
 // ServerInfo is what a server reports of itself in a reply: the start of its texts, as they

@@ -158,6 +158,7 @@ func (f *Flows) append(hash, hidden uint32) (number uint32, e *lru.Entry[flowKey
 	f.cameAgain.put(number, false)
 	if f.exchanges != nil {
 		f.exchanges.links.move(hidden, number)
+		f.exchanges.visits.move(hidden, number)
 	}
 	return number, e
 }

@@ -17,9 +17,7 @@ import (
 // Silence. Hosts does not distinguish floods from users, but what it holds of clients that
 // never prove their address is evicted first. It is not safe for concurrent use.
 type Hosts struct {
-	// Raise is called with each finding, at the fact that decides it. Set it before
-	// the first call.
-	Raise func(*Raised)
+	Reporter
 
 	notes             notes // of what the sockets do not have yet
 	maxNotes          int
@@ -28,20 +26,36 @@ type Hosts struct {
 	servers           *lru.Table[End, hostState]
 	offered           *lru.Table[pairKey, challengedClient] // clients that were given a challenge
 	proven            *lru.Table[pairKey, challengedClient] // those that brought it back
+	waiting           *lru.Table[pairKey, waitingClient]    // clients that asked in vain
+	eager             *lru.Table[End, eagerClients]
 	budgets           *lru.Table[pairKey, budget]
 	logins            *lru.Table[loginKey, uint32]
 	sources           *lru.Table[Host, loginSource]
+	unrequested       *lru.Table[pairKey, unrequested]
+	askers            *lru.Table[Host, int64] // ages of the last requests, as far as notes were entered
+	pollers           *lru.Table[pairKey, poller]
+	askedPorts        *lru.Table[End, askedPort]
+	consoles          *lru.Table[pairKey, consoleChallenge]
+	foreign           *lru.Table[foreignKey, struct{}]
 
 	hasBegun bool
 	firstAge int64 // Age of the first fact
 	lastGap  int64 // age of the last gap in the capture
 	isLossy  bool  // packets are missing at an unknown place
+	hasReply bool  // a reply in a datagram was captured
 	evicted  uint64
-	out      Raised
-	frames   [2]uint64
 }
 
-// Raised is a finding of Hosts. It is valid during the call of Raise.
+// Reporter passes on findings that rest on several facts.
+type Reporter struct {
+	// Raise is called with each finding, at the fact that decides it. Set it before
+	// the first call.
+	Raise  func(*Raised)
+	out    Raised
+	frames [2]uint64
+}
+
+// Raised is a finding of a Reporter. It is valid during the call of Raise.
 type Raised struct {
 	Expert finding.Expert
 	Frames []uint64 // on which it rests, oldest first; the last one decided it
@@ -63,9 +77,17 @@ func NewHosts(size float64) *Hosts {
 		servers:           lru.New[End, hostState](n(maxHosts)),
 		offered:           lru.New[pairKey, challengedClient](n(maxOffered)),
 		proven:            lru.New[pairKey, challengedClient](n(maxProven)),
+		waiting:           lru.New[pairKey, waitingClient](n(maxWaiting)),
+		eager:             lru.New[End, eagerClients](n(maxEager)),
 		budgets:           lru.New[pairKey, budget](n(maxBudgets)),
 		logins:            lru.New[loginKey, uint32](n(maxLogins)),
 		sources:           lru.New[Host, loginSource](n(maxSources)),
+		unrequested:       lru.New[pairKey, unrequested](n(maxUnrequested)),
+		askers:            lru.New[Host, int64](n(maxAskers)),
+		pollers:           lru.New[pairKey, poller](n(maxPollers)),
+		askedPorts:        lru.New[End, askedPort](n(maxAskedPorts)),
+		consoles:          lru.New[pairKey, consoleChallenge](n(maxConsoles)),
+		foreign:           lru.New[foreignKey, struct{}](n(maxForeign)),
 		lastGap:           never,
 	}
 }
@@ -105,6 +127,9 @@ func (h *Hosts) addRequest(f *Fact) {
 	}
 	switch {
 	case f.Type.Asks.Has(dissect.Queries):
+		if f.Gap > 0 {
+			h.checkPace(f)
+		}
 		h.addQuery(f)
 	case f.Type.Asks.Has(dissect.AskServers):
 		h.addPageRequest(f)
@@ -114,11 +139,14 @@ func (h *Hosts) addRequest(f *Fact) {
 // addReply adds a reply in a datagram. A reply that nobody requested is no evidence about
 // its server, as anybody can forge it.
 func (h *Hosts) addReply(f *Fact) {
+	h.hasReply = true
 	switch f.Step {
 	case NoStep:
 		return
 	case Stray:
-		h.checkElsewhere(f)
+		if !h.checkElsewhere(f) {
+			h.addUnrequested(f)
+		}
 		return
 	}
 	h.addNote(f, f.Type.Asks)
@@ -127,8 +155,14 @@ func (h *Hosts) addReply(f *Fact) {
 		h.addServerReply(f)
 	case f.Type.Asks.Has(dissect.AskServers):
 		if b := h.budgets.Get(pairOf(f)); b != nil {
-			b.wasAnswered, b.isReported, b.silent, b.overAge = true, false, 0, never
+			b.answerAge, b.isReported, b.silent, b.overAge = f.Age, false, 0, never
 		}
+	case f.Type.Asks.Has(dissect.AskRconChallenge):
+		h.addConsoleChallenge(f)
+	case f.Refused:
+		h.checkConsole(f)
+	case f.Proto.QueryOffset != 0:
+		h.addHeardQuery(f)
 	}
 }
 
@@ -137,18 +171,28 @@ func (h *Hosts) addSilence(f *Fact) {
 	switch {
 	case f.Type.Asks.Has(dissect.Queries):
 		h.addUnansweredQuery(f)
+		h.addVain(f)
 	case f.Type.Asks.Has(dissect.AskServers):
 		h.addUnansweredPage(f)
+	case f.Type.Asks.Has(dissect.AskRcon):
+		h.checkConsole(f)
+	case f.Proto.QueryOffset != 0:
+		h.addUnheardQuery(f)
 	}
 }
 
 // isUnsure reports whether packets may be missing from the capture since age.
 func (h *Hosts) isUnsure(age int64) bool { return h.isLossy || h.lastGap >= age }
 
-// raise raises a finding at f, one severity lower if it is unsure, and nothing if
+// raise is Report.
+func (h *Hosts) raise(f *Fact, first uint64, x finding.Expert, isUnsure bool) {
+	h.Report(f, first, x, isUnsure)
+}
+
+// Report raises a finding at f, one severity lower if it is unsure, and nothing if
 // the protocol has no such finding. first is the frame where the evidence begins, and may
 // be that of f.
-func (h *Hosts) raise(f *Fact, first uint64, x finding.Expert, isUnsure bool) {
+func (h *Reporter) Report(f *Fact, first uint64, x finding.Expert, isUnsure bool) {
 	if x.Code == nil {
 		return
 	}

@@ -27,7 +27,21 @@ type hostState struct {
 	answered int64             // age of its last answer to anybody; a challenge is none
 	served   [queryKinds]int64 // the same for each kind of query; never if it was not answered
 	muted    [queryKinds]mutedCount
+	vain     [queryKinds - queryPlayers]vainCount // without information
 	shared   sharedChallenge
+	times    answerTimes
+	demands  bool // a challenge in place of information was reported
+	bytes    sameBytes
+	framing  [queryKinds]framing
+	// isReframed is set if two forms of answers were raised.
+	isReframed bool
+	// silences is how many requests went without an answer since silentSince.
+	silences    uint32
+	silentSince int64
+
+	sole           soleClient
+	open           openAnswers
+	isPortReported bool // that it names another port
 }
 
 // mutedCount counts the valid requests of one kind that nobody answered since the last
@@ -59,6 +73,8 @@ type challengedClient struct {
 	tries               [queryKinds]uint32 // valid requests since the last answer
 	unheeded            [queryKinds]unheededCount
 	isReported          bool
+	given               gifts
+	path                replyPath
 }
 
 // unheededCount counts exchanges with one valid challenge that ended without an answer.
@@ -86,7 +102,7 @@ func (h *Hosts) findServer(f *Fact) *hostState {
 	if evicted != nil {
 		h.evicted++
 	}
-	*s = hostState{answered: never, served: [queryKinds]int64{never, never, never}}
+	*s = hostState{answered: never, served: [queryKinds]int64{never, never, never}, silentSince: never}
 	return s
 }
 
@@ -98,14 +114,32 @@ func (h *Hosts) addServerReply(f *Fact) {
 			h.recordChallenge(f)
 			h.countShared(f, &s.shared)
 		}
+		if f.Asked.Has(dissect.AskInfo) && !s.demands {
+			s.demands = true
+			at := *f
+			at.Client = netip.AddrPort{}
+			h.raise(&at, f.Request, finding.Expert{Code: pairCodes(f.Proto).Demanded}, false)
+		}
 		return
 	}
 	s.answered = max(s.answered, f.Age)
-	p := h.proven.Peek(pairOf(f))
+	if f.Step == Answer && f.Took >= 0 {
+		s.times.add(f.Took)
+	}
+	h.checkGamePort(f, s)
+	h.countClient(f, &s.sole)
+	pair := pairOf(f)
+	h.addPollAnswer(pair)
+	p := h.proven.Peek(pair)
+	h.checkCache(f, s, p)
+	if p == nil {
+		h.countOpen(f, &s.open)
+	}
 	for kind := range queryKinds {
 		if !f.Type.Asks.Has(queryRoles[kind]) {
 			continue
 		}
+		h.checkFraming(f, s, kind)
 		s.served[kind] = max(s.served[kind], f.Age)
 		s.muted[kind] = mutedCount{isReported: s.muted[kind].isReported}
 		if p != nil {
@@ -122,9 +156,12 @@ func (h *Hosts) recordChallenge(f *Fact) {
 		p, _ = h.offered.Put(k) // evictions are not counted: floods from invented addresses fill the table
 	}
 	if key := uint32(f.Key); key != p.challenge {
+		p.given.addOther(f)
 		p.challenge, p.previous = key, p.challenge
 	}
+	p.given.last = uint32(f.ID)
 	p.age = f.Age
+	p.path.addChallenge(f)
 }
 
 // addQuery adds a request. If it brings back a challenge, its client is at its address and
@@ -151,15 +188,20 @@ func (h *Hosts) addQuery(f *Fact) {
 	}
 	if p.hasChallenge(f, int64(freshFor)) {
 		p.tries[kind]++
+		h.checkOrder(f, p)
 	}
 }
 
-// addUnansweredQuery adds an exchange that ended without an answer. It counts only if its
-// last request had a valid challenge.
+// addUnansweredQuery adds an exchange that ended without an answer. For most it counts only if
+// its last request had a valid challenge.
 func (h *Hosts) addUnansweredQuery(f *Fact) {
 	kind := queryKind(f.Type.Asks)
 	p, s := h.proven.Peek(pairOf(f)), h.servers.Peek(EndOf(f.Server))
-	if kind < 0 || p == nil || s == nil || !p.hasChallenge(f, int64(freshFor)) {
+	if kind < 0 || s == nil {
+		return
+	}
+	h.addSilentPoll(f, s, kind, p != nil)
+	if p == nil || !p.hasChallenge(f, int64(freshFor)) {
 		return
 	}
 	d := &p.unheeded[kind]

@@ -57,19 +57,24 @@ type notes struct {
 	ring  []note // nil before the first
 	next  int    // place of the next note; the oldest follows
 	count int    // not entered yet
+	// lostAge is the age of the latest request whose client is not among the askers any more.
+	lostAge int64
 }
 
 // addNote notes a question, or a reply to one.
 func (h *Hosts) addNote(f *Fact, asks dissect.Asked) {
 	t := &h.notes
 	if t.ring == nil {
-		t.ring = make([]note, h.maxNotes)
+		t.ring, t.lostAge = make([]note, h.maxNotes), never
 	}
 	n := &t.ring[t.next]
 	if t.count < len(t.ring) {
 		t.count++
-	} else if !n.isReply && n.age >= f.Age-int64(elsewhereFor) {
-		h.evicted++
+	} else if !n.isReply {
+		t.lostAge = n.age
+		if n.age >= f.Age-int64(elsewhereFor) {
+			h.evicted++
+		}
 	}
 	n.client.set(f.Client)
 	n.server.set(f.Server)
@@ -95,6 +100,7 @@ func (h *Hosts) enterNotes(age int64) {
 		case n.isReply:
 			h.dropAnswered(n)
 		default:
+			h.addAsker(n.client.Host, n.age)
 			h.addQuestion(n)
 		}
 	}
@@ -140,16 +146,16 @@ func (h *Hosts) dropAnswered(n *note) {
 }
 
 // checkElsewhere raises that a reply came from an end that the client did not ask, if it is
-// clear which server it asked.
-func (h *Hosts) checkElsewhere(f *Fact) {
+// clear which server it asked, and reports whether it is.
+func (h *Hosts) checkElsewhere(f *Fact) bool {
 	h.enterNotes(f.Age)
 	a, ok := h.findQuestion(f)
 	if !ok {
-		return
+		return false
 	}
 	k := elsewhereKey{pairKey{a.server, f.Client.Addr().As16()}, EndOf(f.Server)}
 	if h.reportedElsewhere.Get(k) != nil {
-		return
+		return true
 	}
 	h.reportedElsewhere.Put(k)
 	at := *f
@@ -158,6 +164,7 @@ func (h *Hosts) checkElsewhere(f *Fact) {
 	since := f.Age - int64(elsewhereFor)
 	h.raise(&at, a.frame, finding.Expert{Code: &Elsewhere, Addr: f.Server, A: uint64(f.Age - a.age)},
 		h.isUnsure(since) || h.firstAge > since)
+	return true
 }
 
 // findQuestion returns the question that a reply from another end answers: the only open

@@ -196,6 +196,8 @@ func (b Backend) checkAvailable() error {
 	switch {
 	case runtime.GOOS == "js":
 		return &Error{Reason: "a browser cannot capture", Hint: "capture with qsniff live -w FILE, or tcpdump -w FILE, and open that here"}
+	case runtime.GOOS == "windows":
+		return &Error{Reason: "qsniff does not capture on Windows", Hint: "capture with dumpcap -w FILE, which comes with Wireshark, and open that here"}
 	case b == Libpcap && !HasLibpcap && !HasAFPacket:
 		return &Error{Reason: "this build cannot capture: without cgo that is possible on Linux only",
 			Hint: "build with CGO_ENABLED=1 and the headers of libpcap"}

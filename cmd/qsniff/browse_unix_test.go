@@ -117,7 +117,7 @@ func TestBrowseEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			term := browseIn(t, []string{"LANG=C.UTF-8"}, "a2s/full-poll.pcap")
-			term.WaitFor("1 of 8 messages")
+			term.WaitFor("1 of 9 messages")
 			term.Signal(x.signal)
 			isUsual(t, term, x.exit)
 		})

@@ -41,6 +41,7 @@ func TestFollow(t *testing.T) {
 	}
 	next("A2S_INFO")
 	next("S2C_CHALLENGE")
+	next("A2S-S01")
 	next("A2S_INFO")
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

@@ -78,7 +78,7 @@ func TestMonitorPage(t *testing.T) {
 	if len(report.Exchanges)+len(s.Clients) > 0 || report.LeftOut.Exchanges < 40 {
 		t.Errorf("exchanges %v, clients %v, left out %+v", report.Exchanges, s.Clients, report.LeftOut)
 	}
-	if f := report.Findings; len(f) != 1 || f[0].ID != "A2S-C02" || f[0].Server != watchedServer || f[0].Count != 2 || report.Explain["A2S-C02"].Do == "" {
+	if f := report.Findings; len(f) != 2 || f[1].ID != "DOS-A01" || f[0].ID != "A2S-C02" || f[0].Server != watchedServer || f[0].Count != 2 || report.Explain["A2S-C02"].Do == "" {
 		t.Errorf("findings %+v, explained %+v", f, report.Explain)
 	}
 	if status := w.end(t); status != 0 {

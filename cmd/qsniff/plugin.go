@@ -21,8 +21,9 @@ joined unless they are compressed: Wireshark's Lua has no bzip2. The first lines
 the plugin list what it leaves to qsniff.
 
 Passwords are shown as <redacted>; the preference qsniff.show_secrets shows them.
-Of TCP segments that contradict each other Wireshark reads the first: the texts in
-them are shown, which other commands hide.
+Texts of a console in a TCP connection are hidden from the first byte on that came
+again with another value, and in split parts that contradict each other. Without -2,
+and without the window, those before the second copy are shown.
 The bytes of a packet are shown by Wireshark in any case.
 
 Where a dissector of Wireshark claims a port first: -o udp.try_heuristic_first:TRUE

@@ -108,6 +108,33 @@ func wholePayloads(t *testing.T) (all []wholePayload) {
 	return all
 }
 
+// TestPluginHidesCopies: texts that other copies contradict are hidden, in two passes also those
+// before the second copy, and in one, in which packets come with their fields.
+func TestPluginHidesCopies(t *testing.T) {
+	tshark := needTshark(t)
+	plugin := writePlugin(t)
+	for _, tt := range []struct {
+		capture, shown, hidden string
+		passes                 []string
+	}{
+		{"rcon/rewritten-name", "<redacted>", "s3cr3t", []string{"-2"}},
+		{"rcon/rewritten-name", "<redacted>", "s3cr3t", nil},
+		{"hostile/rcon-overlap", "<redacted>", "status", []string{"-2"}},
+		{"hostile/rcon-overlap", "status", "hostname", nil},
+		{"goldsource/rcon-split-rewritten", "players: 3 of 16", "Secret", []string{"-2"}},
+	} {
+		args := append([]string{"-X", "lua_script:" + plugin, "-n", "-r", filepath.Join(pcapfiles, tt.capture+".pcap"), "-o", "tcp.try_heuristic_first:TRUE",
+			"-T", "fields", "-e", "rcon.body", "-e", "rcon.body_secret", "-e", "goldsource.print.text", "-e", "goldsource.print.text_secret"}, tt.passes...)
+		out, err := exec.Command(string(tshark), args...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(out), tt.shown) || strings.Contains(string(out), tt.hidden) {
+			t.Errorf("%s %v: want %q and no %q in\n%s", tt.capture, tt.passes, tt.shown, tt.hidden, out)
+		}
+	}
+}
+
 // TestPluginSecrets: passwords are shown where the preference says so, and nowhere else.
 func TestPluginSecrets(t *testing.T) {
 	tshark := needTshark(t)

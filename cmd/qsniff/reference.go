@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/contradict"
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
 	"qsniff/finding"
@@ -28,6 +29,7 @@ func newRegistry() (*dissect.Registry, error) {
 	reg, err := dissect.NewRegistry(protocols.All()...)
 	if err == nil {
 		reg.KnowForeign(protocols.Foreign())
+		reg.KnowForeignStreams(protocols.ForeignStreams())
 	}
 	return reg, err
 }
@@ -35,7 +37,7 @@ func newRegistry() (*dissect.Registry, error) {
 // listCodes returns the code of every finding that a run can raise, by the stages that
 // declare them.
 func listCodes(reg *dissect.Registry) []*finding.Code {
-	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes)
+	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes, contradict.Codes)
 	for _, p := range reg.Protos() {
 		all = append(all, p.Codes...)
 	}

@@ -41,9 +41,9 @@ var (
 		Doc: "asks who plays", Summary: []*dissect.Def{&defChallenge, &defPadding}}
 	typeRulesReq = dissect.Type{Name: "A2S_RULES", Asks: dissect.AskRules, Wire: patterns(opRulesReq), Token: pageToken(opRulesReq), Number: &defChallenge,
 		Doc: "asks for the server's settings", Summary: []*dissect.Def{&defChallenge, &defPadding}}
-	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Asks: dissect.AskChallenge, Wire: patterns(opGetChallenge),
+	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Asks: dissect.AskChallenge, Wire: patterns(opGetChallenge), Obsolete: true,
 		Doc: "asks for a challenge; obsolete"}
-	typePing = dissect.Type{Name: "A2A_PING", Asks: dissect.AskPing, Wire: patterns(opPing), Doc: "asks for a sign of life; obsolete"}
+	typePing = dissect.Type{Name: "A2A_PING", Asks: dissect.AskPing, Wire: patterns(opPing), Obsolete: true, Doc: "asks for a sign of life; obsolete"}
 
 	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Reply: true, Wire: replyPatterns(opChallenge), Token: &dissect.Token{FromEnd: challengeLen, Len: challengeLen}, Number: &defChallenge,
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskChallenge,
@@ -181,9 +181,10 @@ func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *diss
 	if t != nil && !t.Reply {
 		m.Learn.Asked = t.Asks
 		m.PairBy(&defChallenge)
-		if v := int32(m.Key); v == 0 || v == -1 { // asks for one
+		if placeholderIn(uint32(m.Key)) != 0 {
 			m.Key = 0
 		}
+		m.Form = formOf(m)
 	}
 }
 

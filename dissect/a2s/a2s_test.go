@@ -1,6 +1,7 @@
 package a2s
 
 import (
+	"bytes"
 	"testing"
 
 	"qsniff/dissect"
@@ -131,6 +132,8 @@ func TestBareJoined(t *testing.T) {
 // length says nothing.
 func TestShipTail(t *testing.T) {
 	b := hextest.Bytes(t, playersShip)
+	high := bytes.Clone(b)
+	high[5] = 4
 	for _, tc := range []struct {
 		name string
 		flow dissect.FlowFacts
@@ -142,6 +145,9 @@ func TestShipTail(t *testing.T) {
 		{"another application", dissect.FlowFacts{HasApp: true, AppID: 240}, b, false},
 		{"by application, cut", dissect.FlowFacts{HasApp: true, AppID: appTheShip}, b[:len(b)-3], true},
 		{"cut, unknown", dissect.FlowFacts{}, b[:len(b)-3], false},
+		{"by application, count too high", dissect.FlowFacts{HasApp: true, AppID: appTheShip}, high, true},
+		{"count too high, unknown", dissect.FlowFacts{}, high, false},
+		{"by application, count too high, another length", dissect.FlowFacts{HasApp: true, AppID: appTheShip}, high[:len(high)-1], false},
 	} {
 		c := dissecttest.Context(len(tc.b))
 		c.FromServer = tc.flow

@@ -162,5 +162,6 @@ func keywordCount(v uint64) uint64 {
 }
 
 var codes = []*finding.Code{&codeIgnored, &codeForeign, &codeSwapped, &codeRotates, &codeUnheeded, &codeShared,
+	&codeUnused, &codeVain, &codeEager, &codeMixed, &codeDemanded,
 	&codeTwoForms, &codePartial, &codeRuleless, &codeRetryPayload, &codeBadChallenge, &codePadded,
 	&codeCount, &codeWrongLetter, &codeGarbage, &codeBinary, &codePages, &codeDamage, &codeLimit, &codeEDF}

@@ -52,11 +52,11 @@ var (
 	defDur = dissect.Def{Name: "a2s.info.duration", Label: "duration", Kind: dissect.Uint, Unit: "s",
 		Doc: "The Ship: time of exposure before an arrest"}
 	defVersion = dissect.Def{Name: "a2s.info.version", Role: dissect.GameVersion, Label: "version", Kind: dissect.Text, Doc: "version of the game"}
-	defEDF     = dissect.Def{Name: "a2s.info.edf", Label: "edf", Kind: dissect.Uint, Flags: dissect.Hex,
+	defEDF     = dissect.Def{Name: "a2s.info.edf", Role: dissect.ReplyForm, Label: "edf", Kind: dissect.Uint, Flags: dissect.Hex,
 		Values: edfName, Doc: "extra data flags: which fields follow"}
-	defPort = dissect.Def{Name: "a2s.info.port", Label: "port", Kind: dissect.Uint, Doc: "game port"}
-	defSID  = dissect.Def{Name: "a2s.info.steam_id", Label: "steam_id", Kind: dissect.Uint, Flags: dissect.AsString | dissect.Identifying,
-		Values: steamIDName, Doc: "the server's SteamID"}
+	defPort = dissect.Def{Name: "a2s.info.port", Role: dissect.GamePort, Label: "port", Kind: dissect.Uint, Doc: "game port"}
+	defSID  = dissect.Def{Name: "a2s.info.steam_id", Role: dissect.ServerID, Label: "steam_id", Kind: dissect.Uint, Flags: dissect.AsString | dissect.Identifying,
+		Values: steamIDName, IsNobody: hasNoAccount, Doc: "the server's SteamID"}
 	defSID3 = dissect.Def{Name: "a2s.info.steam_id3", Label: "steam_id3", Kind: dissect.Text,
 		Doc: "the same as Steam writes it: [type:universe:account], with the instance where that matters"}
 	defTVPort = dissect.Def{Name: "a2s.info.tv_port", Label: "tv_port", Kind: dissect.Uint, Doc: "port of SourceTV"}
@@ -68,15 +68,15 @@ var (
 
 // S2A_PLAYER.
 var (
-	defPlayerCount = dissect.Def{Name: "a2s.player.count", Label: "count", Kind: dissect.Uint,
+	defPlayerCount = dissect.Def{Name: "a2s.player.count", Role: dissect.ListCount, Label: "count", Kind: dissect.Uint,
 		Doc: "players that the server counts; the list may hold fewer"}
 	defPlayerList = dissect.Def{Name: "a2s.player.players", Label: "players", Kind: dissect.List, Doc: "players in the reply"}
-	defPlayer     = dissect.Def{Name: "a2s.player.players.player", Label: "player", Kind: dissect.Group, Doc: "one player"}
+	defPlayer     = dissect.Def{Name: "a2s.player.players.player", Role: dissect.PlayerEntry, Label: "player", Kind: dissect.Group, Doc: "one player"}
 	defIndex      = dissect.Def{Name: "a2s.player.players.index", Label: "index", Kind: dissect.Uint,
 		Doc: "a number without a fixed meaning: 0 for all, a place or a slot, by engine"}
-	defPlayerName = dissect.Def{Name: "a2s.player.players.name", Label: "name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "player's name"}
+	defPlayerName = dissect.Def{Name: "a2s.player.players.name", Role: dissect.PlayerName, Label: "name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "player's name"}
 	defScore      = dissect.Def{Name: "a2s.player.players.score", Label: "score", Kind: dissect.Int, Doc: "frags or points"}
-	defDuration   = dissect.Def{Name: "a2s.player.players.duration", Label: "duration", Kind: dissect.Float, Unit: "s",
+	defDuration   = dissect.Def{Name: "a2s.player.players.duration", Role: dissect.PlayerTime, Label: "duration", Kind: dissect.Float, Unit: "s",
 		Doc: "time connected; -1 marks a bot in some games"}
 	defShipList = dissect.Def{Name: "a2s.player.ship", Label: "The Ship", Kind: dissect.List, Joins: &defPlayerList,
 		Doc: "deaths and money, for the players above in the same order"}

@@ -2,6 +2,7 @@ package a2s
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"qsniff/dissect"
@@ -27,14 +28,14 @@ func FuzzKey(f *testing.F) {
 		if k == dissect.No || typ.Reply && typ != &typeChallenge {
 			return
 		}
-		got, ok := d.Key(c, typ, b)
+		got, form, ok := d.Key(c, typ, b)
 		if !ok {
 			return
 		}
 		m.Reset(d.Proto(), b)
 		d.Dissect(c, typ, b, &m)
-		if got != m.Key {
-			t.Errorf("% x of %d bytes\ngot  %#x\nwant %#x", b, c.Wire, got, m.Key)
+		if got != m.Key || form != m.Form {
+			t.Errorf("% x of %d bytes\ngot  %#x, form %b\nwant %#x, form %b", b, c.Wire, got, form, m.Key, m.Form)
 		}
 		brief.ResetBrief(d, c, typ, d.Proto(), b)
 		if brief.Type != m.Type || brief.Learn != m.Learn || brief.Wire != m.Wire || brief.Status != m.Status ||
@@ -49,20 +50,48 @@ func TestKeyOfUsualMessages(t *testing.T) {
 	tests := []struct {
 		name, in string
 		want     uint64
+		form     dissect.Form
 	}{
-		{"A2S_INFO", "\xff\xff\xff\xffTSource Engine Query\x00", 0},
-		{"A2S_INFO with a challenge", "\xff\xff\xff\xffTSource Engine Query\x00\x01\x02\x03\x04", 1<<32 | 0x04030201},
-		{"A2S_PLAYER that asks for one", "\xff\xff\xff\xffU\xff\xff\xff\xff", 0},
-		{"A2S_RULES with one", "\xff\xff\xff\xffV\x01\x02\x03\x04", 1<<32 | 0x04030201},
-		{"S2C_CHALLENGE", "\xff\xff\xff\xffA\x01\x02\x03\x04", 1<<32 | 0x04030201},
+		{"A2S_INFO", "\xff\xff\xff\xffTSource Engine Query\x00", 0, dissect.NoToken},
+		{"A2S_INFO with a challenge", "\xff\xff\xff\xffTSource Engine Query\x00\x01\x02\x03\x04", 1<<32 | 0x04030201, 0},
+		{"A2S_PLAYER that asks for one", "\xff\xff\xff\xffU\xff\xff\xff\xff", 0, dissect.TokenOnes},
+		{"A2S_PLAYER that asks for one with zeros", "\xff\xff\xff\xffU\x00\x00\x00\x00", 0, dissect.TokenZero},
+		{"A2S_RULES with one", "\xff\xff\xff\xffV\x01\x02\x03\x04", 1<<32 | 0x04030201, 0},
+		{"S2C_CHALLENGE", "\xff\xff\xff\xffA\x01\x02\x03\x04", 1<<32 | 0x04030201, 0},
 	}
 	d := New()
 	for _, tt := range tests {
 		b := []byte(tt.in)
 		c := &dissect.Context{Wire: len(b)}
 		_, typ := d.Probe(c, b)
-		if got, ok := d.Key(c, typ, b); !ok || got != tt.want {
-			t.Errorf("%s: got %#x, %v, want %#x", tt.name, got, ok, tt.want)
+		if got, form, ok := d.Key(c, typ, b); !ok || got != tt.want || form != tt.form {
+			t.Errorf("%s: got %#x, %b, %v, want %#x, %b", tt.name, got, form, ok, tt.want, tt.form)
+		}
+	}
+}
+
+// TestFormOfOtherMessages: what only Dissect reads has a form, too.
+func TestFormOfOtherMessages(t *testing.T) {
+	const info = "\xff\xff\xff\xffTSource Engine Query\x00"
+	tests := []struct {
+		name, in string
+		want     dissect.Form
+	}{
+		{"A2S_PLAYER without a challenge", "\xff\xff\xff\xffU", dissect.NoToken},
+		{"A2S_SERVERQUERY_GETCHALLENGE with -1", "\xff\xff\xff\xffW\xff\xff\xff\xff", dissect.TokenOnes},
+		{"A2S_INFO with a challenge and four bytes more", info + "\x01\x02\x03\x04\xff\xff\xff\xff", dissect.BytesAfter},
+		{"A2S_INFO with a challenge and zeros", info + "\x01\x02\x03\x04\x00\x00", dissect.Padded},
+		{"A2S_INFO with zeros", info + strings.Repeat("\x00", 1175), dissect.TokenZero | dissect.Padded},
+	}
+	d := New()
+	var m dissect.Message
+	for _, tt := range tests {
+		b := []byte(tt.in)
+		c := &dissect.Context{Wire: len(b)}
+		_, typ := d.Probe(c, b)
+		m.Reset(d.Proto(), b)
+		if d.Dissect(c, typ, b, &m); m.Form != tt.want {
+			t.Errorf("%s: got %b, want %b", tt.name, m.Form, tt.want)
 		}
 	}
 }

@@ -13,9 +13,10 @@ var pairCodes = dissect.PairCodes{
 	Ignored: &codeIgnored, Foreign: &codeForeign, Swapped: &codeSwapped, Rotates: &codeRotates,
 	Unheeded: &codeUnheeded, Shared: &codeShared, TwoForms: &codeTwoForms,
 	Partial: &codePartial, Ruleless: &codeRuleless,
+	Unused: &codeUnused, Vain: &codeVain, Eager: &codeEager, Mixed: &codeMixed, Demanded: &codeDemanded,
 }
 
-// ofRules is B of codePartial where it is about rules.
+// ofRules is B of codePartial and codeVain where they are about rules.
 const ofRules = 1
 
 // codeIgnored is raised by a request without the challenge that the client was given:
@@ -114,6 +115,16 @@ var codeRuleless = finding.Code{ID: "A2S-S06", Severity: finding.Note, Fault: fi
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(dst, e.A, 10)
 		return finding.AppendUnsure(append(dst, " valid requests for rules without an answer, while the server answers requests for information"...), e)
+	}}
+
+// codeDemanded is raised by the first challenge of a server in place of information.
+var codeDemanded = finding.Code{ID: "A2S-S01", Severity: finding.Chat, Fault: finding.Server,
+	Seen:  "a request for information is answered with a challenge",
+	Means: "the server sends information only to who proves to be at its address, so that it cannot be used against others; old clients cannot read that",
+	Do:    "nothing; a client that does not show this server must learn to send the challenge back",
+	Ref:   "Valve developer wiki, Server queries",
+	Text: func(dst []byte, _ *finding.Expert) []byte {
+		return append(dst, "this server demands a challenge for information"...)
 	}}
 
 // codeTwoForms is raised by the second of two replies to one request for information.

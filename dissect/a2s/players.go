@@ -45,25 +45,29 @@ func readPlayers(c *dissect.Context, cur *dissect.Cursor) {
 		cur.ExpertAt(&codeCount, s, at, uint64(count), uint64(whole))
 	}
 	if tail > 0 && cur.OK() {
-		readShip(cur, count)
+		readShip(cur, whole)
 	}
 }
 
 // shipTail returns how many bytes at the end are The Ship's block of deaths and
-// money: 8 for each player after exactly count players, or whatever is after
-// them when the game is known to be The Ship.
+// money: 8 for each player after exactly count players. When the game is known to be The
+// Ship, it is whatever is after them, or 8 for each player after fewer, where the count is
+// too high: what the players that are missing would take is more than that.
 func shipTail(c *dissect.Context, cur *dissect.Cursor, count int) int {
 	b := cur.Peek(cur.Left())
+	flow := &c.FromServer
+	isShip := flow.HasApp && flow.AppID == appTheShip
 	off := 0
-	for range count {
+	for i := range count {
+		if isShip && i > 0 && cur.LeftOnWire()-off == shipEntry*i {
+			return len(b) - off
+		}
 		n := playerLen(b[off:])
 		if n == 0 {
 			return 0
 		}
 		off += n
 	}
-	flow := &c.FromServer
-	isShip := flow.HasApp && flow.AppID == appTheShip
 	if isShip || !flow.HasApp && cur.LeftOnWire()-off == shipEntry*count {
 		return len(b) - off
 	}

@@ -15,6 +15,9 @@ func (id steamID) instance() uint64 { return uint64(id) >> 32 & 0xf_ffff }
 func (id steamID) kind() uint64     { return uint64(id) >> 52 & 0xf }
 func (id steamID) universe() uint64 { return uint64(id) >> 56 }
 
+// hasNoAccount reports whether an id is what servers write before they are logged on.
+func hasNoAccount(id uint64) bool { return steamID(id).account() == 0 || steamID(id).universe() == 0 }
+
 // The account types that matter here.
 const (
 	kindPlayer    = 1

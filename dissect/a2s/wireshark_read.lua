@@ -98,13 +98,13 @@ end
 
 -- shipTail returns how many bytes at the end are The Ship's.
 local function shipTail(c, cur, declared)
-	local b, off = cur:peek(), 0
-	for _ = 1, declared do
+	local b, off, app = cur:peek(), 0, c.fromServer.app
+	for i = 0, declared - 1 do
+		if app == THE_SHIP and i > 0 and cur:leftOnWire() - off == SHIP_ENTRY * i then return #b - off end
 		local n = playerLen(b, off)
 		if not n then return 0 end
 		off = off + n
 	end
-	local app = c.fromServer.app
 	if app == THE_SHIP or not app and cur:leftOnWire() - off == SHIP_ENTRY * declared then return #b - off end
 	return 0
 end
@@ -139,8 +139,8 @@ local function readPlayers(c, cur)
 	cur:pop()
 	if whole ~= declared and not cur:isCut() and not cur.limited then cur:raise("A2S-S07", place) end
 	if tail > 0 and cur:ok() then
-		cur:push("player.ship", declared)
-		for i = 0, declared - 1 do
+		cur:push("player.ship", whole)
+		for i = 0, whole - 1 do
 			if not cur:ok() or cur:left() == 0 then break end
 			cur:push("player.ship.player", i)
 			cur:i32("player.ship.deaths")

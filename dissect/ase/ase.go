@@ -61,9 +61,11 @@ var proto = dissect.Proto{
 	Reads:  "All-Seeing Eye: EYE1, MTA's EYE2 and EYE3, version, fragments joined",
 	Types: []*dissect.Type{&typeAskFull, &typeAskLight, &typeAskXfire, &typeAskVersion, &typeAskPing,
 		&typeFull, &typeLight, &typeXfire, &typeVersion},
-	Defs:  defs,
-	Codes: codes,
-	Ports: ports(),
+	Defs:        defs,
+	Codes:       codes,
+	Pairs:       dissect.PairCodes{WrongPort: &codeWrongPort},
+	Ports:       ports(),
+	QueryOffset: portOffset,
 
 	Operator: operator,
 }

@@ -14,7 +14,7 @@ var (
 		Doc: "part of a reply that lacks its beginning; a setting in it may be a password"}
 
 	defGame = dissect.Def{Name: "ase.game", Label: "game", Kind: dissect.Text, Doc: "short name of the game: mta, farcry"}
-	defPort = dissect.Def{Name: "ase.port", Label: "port", Kind: dissect.Text,
+	defPort = dissect.Def{Name: "ase.port", Role: dissect.GamePort, Label: "port", Kind: dissect.Text,
 		Doc: "port of the game; queries usually go to this plus 123"}
 	defName     = dissect.Def{Name: "ase.name", Role: dissect.ServerName, Label: "name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "server name"}
 	defGametype = dissect.Def{Name: "ase.gametype", Label: "gametype", Kind: dissect.Text, Doc: "game mode, free text"}

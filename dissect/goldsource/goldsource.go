@@ -1,9 +1,11 @@
 package goldsource
 
 import (
+	"bytes"
 	"slices"
 
 	"qsniff/dissect"
+	"qsniff/finding"
 	"qsniff/wire"
 )
 
@@ -43,6 +45,8 @@ var proto = dissect.Proto{
 	Mark:        []byte(mark),
 	Neighbours:  joins,
 	Operator:    operator,
+	Codes:       []*finding.Code{&codeOldConsole},
+	Pairs:       dissect.PairCodes{OldConsole: &codeOldConsole},
 }
 
 // ports lists where servers are by default: the first free one from 27015 on,
@@ -140,7 +144,23 @@ func (d *Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *di
 	cur.Done()
 	if t != nil && !t.Reply {
 		m.Learn.Asked = t.Asks
+		m.Form = formOf(t, m)
 	}
+}
+
+// formOf returns the form of the request of type t in m, which Dissect has read: a word, if it
+// asks for what every client asks.
+func formOf(t *dissect.Type, m *dissect.Message) dissect.Form {
+	if !t.Asks.Has(dissect.Queries) {
+		return 0
+	}
+	switch f := m.Find(&defTerminator); {
+	case f == nil:
+		return dissect.WordBare
+	case bytes.IndexByte(m.Raw(f), 0) >= 0:
+		return dissect.WordNUL
+	}
+	return 0
 }
 
 // readInformation reads the two forms that begin with a letter.

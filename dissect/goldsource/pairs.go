@@ -36,6 +36,9 @@ func readPairsReply(c *dissect.Context, cur *dissect.Cursor) {
 	}
 	if said := skipBlanks(b[:n]); len(said) > 0 && said[0] != separator && !isTerminator(said) {
 		k := console.Finder{Passwords: c.Passwords, IsCut: cur.Cut()}
+		if c.Disputed {
+			k.First.Hi = n
+		}
 		cur.Pieces(&defText, &defTextSecret, n, tail, k.Next)
 		return
 	}

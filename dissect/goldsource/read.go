@@ -47,6 +47,7 @@ func readText(c *dissect.Context, cur *dissect.Cursor, m *dissect.Message) {
 		} else {
 			readHeadword(cur)
 		}
+		m.Refused = refusesChallenge(cur.Peek(cur.Left()))
 		readConsole(c, cur, &defText, &defTextSecret)
 	case &typeProxyListen, &typeProxyRedirect:
 		cur.U8(&defOpcode)
@@ -55,6 +56,20 @@ func readText(c *dissect.Context, cur *dissect.Cursor, m *dissect.Message) {
 		readConnectChallenge(cur)
 	}
 	readTerminator(c, cur)
+}
+
+// What servers print for a command whose challenge they do not take: ReHLDS both.
+var (
+	badPassword  = []byte("Bad rcon_password.\n")
+	badChallenge = []byte("Bad challenge")
+)
+
+// refusesChallenge reports whether a server prints that the challenge of a command is wrong.
+func refusesChallenge(text []byte) bool {
+	if hasPrefixFold(text, badPassword) {
+		text = text[len(badPassword):]
+	}
+	return hasPrefixFold(text, badChallenge)
 }
 
 // wordLen is how many letters what is left begins with.
@@ -118,7 +133,9 @@ func readConsole(c *dissect.Context, cur *dissect.Cursor, d, secret *dissect.Def
 	if n < 0 {
 		n, tail = cur.Left(), 0
 	}
-	if d == &defText && c.Passwords != nil {
+	if c.Disputed {
+		k.First.Hi = n
+	} else if d == &defText && c.Passwords != nil {
 		k.First = c.Passwords.Tail.FindRest(cur.Peek(n), false, c.Passwords)
 	}
 	cur.Pieces(d, secret, n, tail, k.Next)

@@ -4,13 +4,13 @@ import "qsniff/dissect"
 
 // Questions in words.
 var (
-	typePing    = dissect.Type{Name: "PING", Wire: wordPatterns("ping"), Asks: dissect.AskPing, Doc: "asks in a word for a sign of life"}
+	typePing    = dissect.Type{Name: "PING", Wire: wordPatterns("ping"), Obsolete: true, Asks: dissect.AskPing, Doc: "asks in a word for a sign of life"}
 	typeInfoReq = dissect.Type{Name: "INFO", Wire: wordPatterns("info"), Asks: dissect.AskInfo, Doc: "asks in a word for the short information; Xash3D: with its protocol",
 		Summary: []*dissect.Def{&defVersion}}
-	typeInfostring = dissect.Type{Name: "INFOSTRING", Wire: wordPatterns("infostring"), Asks: dissect.AskInfo, Doc: "asks in a word for information as keys and values"}
-	typeDetails    = dissect.Type{Name: "DETAILS", Wire: wordPatterns("details"), Asks: dissect.AskInfo, Doc: "asks in a word for the detailed information"}
-	typePlayers    = dissect.Type{Name: "PLAYERS", Wire: wordPatterns("players"), Asks: dissect.AskPlayers, Doc: "asks in a word who plays"}
-	typeRules      = dissect.Type{Name: "RULES", Wire: wordPatterns("rules"), Asks: dissect.AskRules, Doc: "asks in a word for the server's settings"}
+	typeInfostring = dissect.Type{Name: "INFOSTRING", Wire: wordPatterns("infostring"), Obsolete: true, Asks: dissect.AskInfo, Doc: "asks in a word for information as keys and values"}
+	typeDetails    = dissect.Type{Name: "DETAILS", Wire: wordPatterns("details"), Obsolete: true, Asks: dissect.AskInfo, Doc: "asks in a word for the detailed information"}
+	typePlayers    = dissect.Type{Name: "PLAYERS", Wire: wordPatterns("players"), Obsolete: true, Asks: dissect.AskPlayers, Doc: "asks in a word who plays"}
+	typeRules      = dissect.Type{Name: "RULES", Wire: wordPatterns("rules"), Obsolete: true, Asks: dissect.AskRules, Doc: "asks in a word for the server's settings"}
 	typeListen     = dissect.Type{Name: "LISTEN", Wire: wordPatterns("listen"), Asks: dissect.AskProxy, Doc: "asks an HLTV proxy for its multicast address"}
 	typeNetinfo    = dissect.Type{Name: "NETINFO", Wire: wordPatterns("netinfo"), Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules,
 		Doc: "asks an old Xash3D server", Summary: []*dissect.Def{&defNetType}}

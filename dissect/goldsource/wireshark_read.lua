@@ -211,7 +211,7 @@ local readers = {
 	[T.INFOSTRING_RESPONSE] = readPairsReply, [T.XASH_INFO] = readPairsReply,
 	[T.A2A_PRINT] = function(c, cur, m)
 		if cur:peek(1) == "l" then cur:u8("opcode") else readHeadword(cur) end
-		m.learn.tail = c.said and cur:peek():match("^[^%z]*"):sub(-256):match("[^\n]*$") -- of what may go on
+		m.learn.tail = c.said and ((c.tail or "") .. cur:peek():match("^[^%z]*")):sub(-256):match("[^\n]*$") -- of what may go on
 		readConsole(c, cur, "print.text", "print.text_secret", c.said and c.tail)
 	end,
 	[T.S2A_PROXY_LISTEN] = readProxy, [T.S2A_PROXY_REDIRECT] = readProxy,

@@ -25,4 +25,4 @@ var codeChain = finding.Code{ID: "MST-03", Severity: finding.Error, Fault: findi
 		return append(dst, " servers and no end mark: the list goes on from the last one"...)
 	}}
 
-var codes = []*finding.Code{&codeChain, &codeOverBudget}
+var codes = []*finding.Code{&codeChain, &codeOverBudget, &codeSilent}

@@ -25,7 +25,7 @@
 //	  of the question for the next page
 //
 //	a game server registers
-//	  71 'q' S2M_JOIN                 [0A] | FF challenge u32
+//	  71 'q' S2M_JOIN                 [0A] | FF [challenge u32]
 //	  30 '0' S2M_HEARTBEAT2           0A, (\name\value)*, 0A
 //	  61 'a' S2M_HEARTBEAT            0A, decimal numbers in lines
 //	  62 'b' S2M_SHUTDOWN             0A [00]
@@ -50,7 +50,7 @@
 // echoes the filter's key after 7F, so that a client can tell that it was asked;
 // a list that begins with the loopback address 127.0.x.x has no key. Its
 // documentation has FF after 'f', its program 0A. Xash3D servers join with a
-// number of their own, and the challenge brings it back.
+// number of their own, and the challenge brings it back; old ones have none.
 //
 // # Sources
 //

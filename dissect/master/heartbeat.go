@@ -18,7 +18,9 @@ const challengeLen = 4
 func readJoin(cur *dissect.Cursor) {
 	if b := cur.Peek(1); len(b) == 1 && b[0] == formXash {
 		cur.U8(&defForm)
-		cur.U32(&defChallenge)
+		if cur.LeftOnWire() > 0 {
+			cur.U32(&defChallenge)
+		}
 		return
 	}
 	readTerminator(cur)

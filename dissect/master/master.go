@@ -66,7 +66,7 @@ var proto = dissect.Proto{
 		&typeHeartbeat, &typeShutdown, &typePage, &typeOldPage, &typeValidMD5, &typeChallenge, &typeRestart, &typeNAT},
 	Defs:     defs,
 	Codes:    codes,
-	Pairs:    dissect.PairCodes{Budget: &codeOverBudget},
+	Pairs:    dissect.PairCodes{Budget: &codeOverBudget, Silent: &codeSilent},
 	Operator: operator,
 	Mark:     oobMark,
 	Ports:    []uint16{27010, 27011, 27012, 27013},

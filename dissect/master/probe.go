@@ -69,7 +69,7 @@ func (p *probe) rateShort(t *dissect.Type) dissect.Confidence {
 		return p.requireLength(challengeLen)
 	case &typeJoin:
 		if p.requireFirst(formXash) != dissect.No {
-			return p.requireLength(1 + challengeLen)
+			return p.requireLength(1, 1+challengeLen)
 		}
 		return min(p.requireLength(0, 1, 2), p.requireBlank())
 	}

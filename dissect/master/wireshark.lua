@@ -126,7 +126,7 @@ local function rateShort(p, t)
 	if t == T.A2M_GET_SERVERS or t == T.S2M_SHUTDOWN then return (n == 1 or n == 2) and first == PLAIN and isBlank(p.b) and MAYBE or NO end
 	if t == T.C2M_CHECKMD5 then return n == 1 and first == XASH and MAYBE or NO end
 	if t == T.M2S_REQUESTRESTART then return n == 4 and MAYBE or NO end
-	if first == XASH then return n == 5 and MAYBE or NO end
+	if first == XASH then return (n == 1 or n == 5) and MAYBE or NO end
 	return n <= 2 and isBlank(p.b) and MAYBE or NO
 end
 
@@ -230,7 +230,7 @@ end
 local function readJoin(cur)
 	if cur:peek(1) == "\255" then
 		cur:u8("form")
-		cur:u32("challenge")
+		if cur:leftOnWire() > 0 then cur:u32("challenge") end
 		return
 	end
 	readTerminator(cur)

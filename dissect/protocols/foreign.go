@@ -76,3 +76,20 @@ func versions() dissect.Pattern {
 	const number = "\x00\x00\x00\x00"
 	return dissect.BeginsMasked(oob+"k"+number+number, "\xff\xff\xff\xff\xff\x00\xff\xff\xff\x00\xff\xff\xff")
 }
+
+// ForeignStreams lists protocols over TCP that other programs speak at ports where ours are
+// met. A connection of one is named, and nothing else in it is said.
+func ForeignStreams() []*dissect.ForeignType { return foreignStreams }
+
+var foreignStreams = []*dissect.ForeignType{
+	{Name: "message_mongodb", Says: "messages of MongoDB", Source: "MongoDB Wire Protocol (OP_MSG 2013, OP_QUERY 2004)",
+		Wire: []dissect.Pattern{opcode("\xdd\x07\x00\x00"), opcode("\xd4\x07\x00\x00")}},
+}
+
+// opcode is the pattern of a message of MongoDB that a client sends: length, number and what it
+// answers, which is nothing, and the opcode.
+func opcode(op string) dissect.Pattern {
+	p := dissect.Begins("\x00\x00\x00\x00" + op)
+	p.Offset = 8
+	return p
+}

@@ -62,6 +62,18 @@ var (
 			dst = strconv.AppendInt(dst, int64(int32(e.A)), 10)
 			return append(dst, " was not mirrored"...)
 		}}
+	codeSameID = finding.Code{ID: "RCN-14", Severity: finding.Note, Fault: finding.Client,
+		Seen:  "an answer with the id of several requests, one of them an end probe without an answer",
+		Means: "the ids cannot decide whether it goes on with the reply before it or answers the next command: order and sizes suggest what is shown",
+		Do:    "give each command and each end probe an id of its own",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = append(dst, "id "...)
+			dst = strconv.AppendInt(dst, int64(int32(e.A)), 10)
+			if e.B == 1 {
+				return append(dst, " cannot decide: taken for the answer to the next command, may belong to the reply before"...)
+			}
+			return append(dst, " cannot decide: taken for a part of the reply before, may answer the next command"...)
+		}}
 	codeClearText = finding.Code{ID: "RCN-08", Severity: finding.Warn, Fault: finding.Path,
 		Seen:  "a login between public addresses",
 		Means: "everybody on the way can read the password: RCON has no encryption",
@@ -122,5 +134,5 @@ const (
 	sizeHidden // it may be letters of a password
 )
 
-var codes = []*finding.Code{&codeGuessing, &codeStale, &codeAuthFailed, &codeAuthOrder, &codeContinues, &codeNoAuth, &codeNoMirror, &codeClearText,
+var codes = []*finding.Code{&codeGuessing, &codeStale, &codeAuthFailed, &codeAuthOrder, &codeContinues, &codeNoAuth, &codeNoMirror, &codeSameID, &codeClearText,
 	&codeSize, &codeCharacters, &codeStray, &codeTerminators}

@@ -2,6 +2,7 @@ package rcon
 
 import (
 	"bytes"
+	"slices"
 
 	"qsniff/dissect"
 )
@@ -39,6 +40,9 @@ type place struct {
 	// byOrder is set where the request was not found by its id: Palworld's and Conan
 	// Exiles' servers put the same one into all replies.
 	byOrder bool
+	// isGuess is set where several requests have the id, one of them an end probe without an
+	// answer: whether the packet continues the open reply or answers the next command is unknown.
+	isGuess bool
 	// preamble marks the empty packet before the answer to a login.
 	preamble bool
 }
@@ -98,6 +102,12 @@ func (s *session) placeOutput(pl *place, p *packet, sure bool) {
 			k = s.nextByOrder(p)
 		}
 		isNext := k >= 0 && (s.asked[k].probe && isMirror(p) || !s.asked[k].probe && !s.cur.full())
+		if k >= 0 && s.asked[k].probe && !isNext {
+			if c := s.findCommand(p.id); c >= 0 {
+				pl.isGuess = true
+				k, isNext = c, !s.cur.full() && (s.neverMirrors || s.asked[c].seq > s.cur.asked)
+			}
+		}
 		if !isNext {
 			pl.part = s.cur.parts + 1
 			return
@@ -126,6 +136,11 @@ func (s *session) findRequest(id int32) int {
 		}
 	}
 	return -1
+}
+
+// findCommand returns the index of the oldest waiting command with this id, or -1.
+func (s *session) findCommand(id int32) int {
+	return slices.IndexFunc(s.asked, func(q request) bool { return q.id == id && !q.probe })
 }
 
 // nextByOrder returns the index of the request that p answers by its order, or -1: the
@@ -160,15 +175,15 @@ func (v *view) placePacket(p *packet) place {
 	return v.s.placeReply(p, v.sure())
 }
 
-// unmirrored returns the oldest end probe that was sent before the request at
-// index k and has no answer, though nothing is missing from the capture since; nil
+// unmirrored returns the oldest end probe that was sent before the request that pl
+// certainly answers and has no answer, though nothing is missing from the capture since; nil
 // if there is none, or the server is known to mirror none.
-func (v *view) unmirrored(k int) *request {
+func (v *view) unmirrored(pl *place) *request {
 	s := v.s
-	if k < 0 || s.neverMirrors || v.gap {
+	if pl.asked < 0 || pl.isGuess || s.neverMirrors || v.gap {
 		return nil
 	}
-	for i := range s.asked[:k] {
+	for i := range s.asked[:pl.asked] {
 		if q := &s.asked[i]; q.probe && q.whole {
 			return q
 		}

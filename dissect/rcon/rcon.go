@@ -81,7 +81,7 @@ type view struct {
 	opened, last bool
 	gap          bool // bytes are missing before it, of either direction
 	torn         bool // of the message's own
-	isDisputed   bool // see dissect.Stream
+	isDisputed   bool // see dissect.Context
 }
 
 // unknown stands for the session of a connection that is not known. Nothing is
@@ -89,10 +89,10 @@ type view struct {
 var unknown session
 
 func viewOf(c *dissect.Context) view {
-	v := view{s: &unknown}
+	v := view{s: &unknown, isDisputed: c.Disputed}
 	if st := c.Stream; st != nil {
 		v.dir, v.opened, v.last = st.Dir, st.Opened, st.Last
-		v.gap, v.torn, v.isDisputed = st.Gap || st.OtherMissing, st.Gap, st.Disputed
+		v.gap, v.torn = st.Gap || st.OtherMissing, st.Gap
 		if s, ok := st.Session.(*session); ok && s != nil {
 			v.s, v.known = s, true
 		}

@@ -268,7 +268,10 @@ func (r *reader) raiseReplyFindings(p *packet, pl *place) {
 	if pl.part > 1 && s.cur.overtaken && !s.cur.continuesRaised {
 		r.raise(&codeContinues, uint64(pl.part), 1)
 	}
-	if q := r.unmirrored(pl.asked); q != nil && pl.part == 1 {
+	if pl.isGuess {
+		r.raise(&codeSameID, uint64(uint32(p.id)), number(pl.part == 1))
+	}
+	if q := r.unmirrored(pl); q != nil && pl.part == 1 {
 		r.raise(&codeNoMirror, uint64(uint32(q.id)), 0)
 	}
 }

@@ -7,10 +7,16 @@ type reply struct {
 	open bool
 	id   int32  // in its packets
 	seq  uint64 // of the request, 0 if that is not known
+	// asked is the last request before its first packet. isGuess is set where a packet may be
+	// another reply's, see place.
+	asked   uint64
+	isGuess bool
 	// hasRequest is set where the request was seen: command is the start of it.
 	hasRequest bool
 	gap        bool // bytes are missing
-	short      bool // bytes are not kept: its own limit, or the budget's
+	// isUnfinished is set where they are because the server closed the connection within a packet.
+	isUnfinished bool
+	short        bool // bytes are not kept: its own limit, or the budget's
 	// overtaken is set where the client sent its next command before the reply was over,
 	// continuesRaised where that was reported (RCN-03).
 	overtaken, continuesRaised bool
@@ -24,7 +30,7 @@ type reply struct {
 	// hidden is how much of its start is a secret, or may be because what precedes it
 	// is missing.
 	hidden int
-	// isDisputed is set where a part is, see dissect.Stream: all of the text is hidden.
+	// isDisputed is set where a part is, see dissect.Context: all of the text is hidden.
 	isDisputed bool
 	// body is the text as far as it is kept; its capacity is taken from the budget.
 	body []byte
@@ -53,7 +59,10 @@ func (s *session) addPart(frame uint64, m *dissect.Message, p *packet) {
 	if !r.gap && !r.short {
 		s.appendBody(r, p.body)
 	}
-	r.gap = r.gap || p.n > len(p.body)
+	if p.n > len(p.body) {
+		r.isUnfinished = !r.gap && m.Status == dissect.Malformed
+		r.gap = true
+	}
 	for i := range m.Fields {
 		if f := &m.Fields[i]; f.Def == &defBodySecret && f.Off == headerLen && r.hidden == before {
 			r.hidden += int(f.Len)
@@ -130,6 +139,9 @@ func (*Dissector) Joined(c *dissect.Context, m *dissect.Message) bool {
 	r := &v.s.ended
 	whole := *c
 	whole.Wire = r.length
+	if r.isUnfinished && !r.short {
+		whole.Wire = len(r.body)
+	}
 	m.Reset(&proto, r.body)
 	m.Type, m.Key = &typeJoined, r.seq
 	cur := m.Cursor(&whole)
@@ -151,9 +163,16 @@ func (*Dissector) Joined(c *dissect.Context, m *dissect.Message) bool {
 	case lo == 0:
 		cur.Generated(&defReplyBody, 0)
 	}
+	if r.isGuess {
+		cur.ExpertAt(&codeSameID, codeSameID.Severity, -1, uint64(uint32(r.id)), 0)
+	}
 	cur.Pieces(&defReplyBody, &defReplyBodySecret, len(r.body), 0, k.Next)
 	cur.Done()
-	if r.gap && m.Status == dissect.Complete {
+	switch {
+	case !r.gap || m.Status != dissect.Complete:
+	case r.isUnfinished:
+		m.Status = dissect.Malformed
+	default:
 		m.Status = dissect.Truncated
 	}
 	c.Stream.Frames = r.frames

@@ -169,7 +169,7 @@ func (s *session) markMissing(fromServer bool) {
 		s.asked[i].whole = false
 	}
 	if fromServer {
-		s.cur.gap, s.outputMissing = s.cur.open, true
+		s.cur.gap, s.outputMissing, s.cur.isUnfinished = s.cur.open, true, false
 	}
 }
 
@@ -251,6 +251,7 @@ func (s *session) addReply(v *view, frame uint64, m *dissect.Message, p *packet,
 	}
 	s.cur.continuesRaised = s.cur.continuesRaised || findRaised(m, &codeContinues) != nil
 	s.cur.isDisputed = s.cur.isDisputed || v.isDisputed
+	s.cur.isGuess = s.cur.isGuess || pl.isGuess
 	s.addPart(frame, m, p)
 }
 
@@ -269,7 +270,7 @@ func (s *session) addLoginAnswer(p *packet) {
 func (s *session) beginReply(v *view, p *packet, pl place) {
 	s.endReply(endNext)
 	r := &s.cur
-	r.open, r.id = true, p.id
+	r.open, r.id, r.asked = true, p.id, s.seq
 	if pl.asked < 0 {
 		return
 	}
@@ -277,7 +278,7 @@ func (s *session) beginReply(v *view, p *packet, pl place) {
 	r.seq, r.hasRequest, r.command, r.ncommand = q.seq, true, q.command, q.ncommand
 	s.hasFixedID = s.hasFixedID || pl.byOrder
 	s.echoesIDs = s.echoesIDs || !pl.byOrder && p.id == q.id && p.id != 0
-	if v.unmirrored(pl.asked) != nil {
+	if v.unmirrored(&pl) != nil {
 		s.neverMirrors = true
 	}
 	seq := q.seq

@@ -143,7 +143,7 @@ local function readText(cur, s, n, toServer)
 		lo, s.isMissing = 0, false
 	end
 	if not toServer then
-		s.tail = body:sub(-256):match(n >= 4086 and ".*" or "[^\n]*$") -- of what may go on
+		s.tail = (before .. body):sub(-256):match(n >= 4086 and ".*" or "[^\n]*$") -- of what may go on
 	end
 	if lo == 0 then cur:derived("body", "") end
 	if not lo then

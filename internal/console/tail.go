@@ -2,20 +2,20 @@ package console
 
 import "bytes"
 
-// Tail is the end of the last text of a sender, by which secrets are found that lie across that
-// text and the next one. Consoles print in pieces, and a piece ends anywhere. The zero value is
-// that of a sender who has sent nothing.
+// Tail is the end of what a sender printed, by which secrets are found that lie across texts.
+// Consoles print in pieces, and a piece ends anywhere. The zero value is that of a sender who
+// has sent nothing.
 type Tail struct {
 	n          int16
 	isInSecret bool // the text ends in a secret
 	text       [maxTail]byte
 }
 
-// Add adds a text: after the one before, where both are parts of one, else in its place.
-// isInSecret is set where it ends in a secret.
+// Add adds a text. Of those before it stays what it is a part of, or what it may be: a line that
+// did not end. isInSecret is set where it ends in a secret.
 func (t *Tail) Add(text []byte, isPart, isInSecret bool) {
 	if !isPart {
-		t.n = 0
+		t.n = int16(copy(t.text[:], t.line()))
 	}
 	t.isInSecret = isInSecret || isPart && len(text) == 0 && t.isInSecret
 	text = text[max(len(text)-maxTail, 0):]
@@ -24,14 +24,20 @@ func (t *Tail) Add(text []byte, isPart, isInSecret bool) {
 	t.n = int16(n + copy(t.text[n:], text))
 }
 
+// line returns the line at the end that has not ended: consoles end what they print with a line.
+func (t *Tail) line() []byte {
+	last := t.text[:t.n]
+	return last[bytes.LastIndexAny(last, "\n\r\x00")+1:]
+}
+
 // FindRest returns what has to be hidden of the start of the next text b, an empty range if that is
 // nothing: what precedes b can be the start of a password, or the name of a variable whose value b
 // begins with. Where they are no parts of one text, of that before only a line counts that did not
-// end: consoles end what they print with a line. said are the passwords of the connection.
+// end. said are the passwords of the connection.
 func (t *Tail) FindRest(b []byte, isPart bool, said *Passwords) Span {
 	last, s := t.text[:t.n], Span{}
 	if !isPart {
-		last = last[bytes.LastIndexAny(last, "\n\r\x00")+1:]
+		last = t.line()
 	}
 	if len(last) == 0 {
 		return s

@@ -30,7 +30,7 @@ func TestTail(t *testing.T) {
 		said.Add([]byte("hunter2"), false)
 		for _, isPart := range []bool{false, true} {
 			var tail console.Tail
-			tail.Add([]byte("sv_password old"), false, true) // no part of what follows
+			tail.Add([]byte("sv_password old\n"), false, true) // no part of what follows
 			tail.Add([]byte(tt.before), false, tt.isInSecret)
 			s, want := tail.FindRest([]byte(tt.in), isPart, &said), tt.want
 			if isPart {
@@ -52,5 +52,27 @@ func TestTailGrows(t *testing.T) {
 	tail.Add(nil, true, false)
 	if s := tail.FindRest([]byte("word geheim\n"), true, &said); s.Hi != len("word geheim") {
 		t.Errorf("got %v", s)
+	}
+}
+
+// TestTailOfLine: a secret that begins in one text and ends in the third is found there, unless the
+// line ended before.
+func TestTailOfLine(t *testing.T) {
+	for _, tt := range []struct{ first, second, third, want string }{
+		{"sv_pass", "word is Sec", "ret1\nmap x\n", "ret1"},
+		{"sv_password ", "is", " Secret1\nmap x\n", " Secret1"},
+		{"he says hun", "te", "r2, and goes\n", "r2"},
+		{"sv_pass", "word is Secret1\n", "map x\n", ""},
+		{"sv_password is Secret1\nplayers", ": ", "3\n", ""},
+	} {
+		var said console.Passwords
+		said.Add([]byte("hunter2"), false)
+		var tail console.Tail
+		for _, text := range []string{tt.first, tt.second} {
+			tail.Add([]byte(text), false, tail.FindRest([]byte(text), false, &said).Hi == len(text))
+		}
+		if s := tail.FindRest([]byte(tt.third), false, &said); tt.third[s.Lo:s.Hi] != tt.want {
+			t.Errorf("%q, %q, %q: got %q, want %q", tt.first, tt.second, tt.third, tt.third[s.Lo:s.Hi], tt.want)
+		}
 	}
 }

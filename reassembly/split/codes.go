@@ -44,7 +44,7 @@ var (
 	ConflictingPart = &finding.Code{
 		ID: "SPL-03", Severity: finding.Error, Fault: finding.Server,
 		Seen:  "Two parts with the same id and number and different bytes, or parts of one id that disagree about how many there are.",
-		Means: "The id was used for two messages at once, or two servers answer from one address. The first bytes were kept; the joined message may be a mixture.",
+		Means: "The id was used for two messages at once, or two servers answer from one address. The first bytes were kept; the joined message may be a mixture, and no text of a console in it is shown.",
 		Do:    "Check whether several server processes share address and port, and whether a proxy rewrites ids.",
 		Ref:   wiki,
 		Text: func(dst []byte, e *finding.Expert) []byte {

@@ -53,6 +53,7 @@ func (a *Assembler) deliver(s *partSet, why reason) {
 	o.Total, o.Received = int(s.total), s.n
 	o.Compressed = s.isCompressed
 	o.Ended = why == ended
+	o.Disputed = a.isDisputed(s, why)
 	o.First, o.Last = s.first, s.last
 	clear(a.order[:])
 	cut := false
@@ -80,6 +81,13 @@ func (a *Assembler) deliver(s *partSet, why reason) {
 	a.raiseFindings(s, why)
 	a.countOutcome(s, o.Outcome)
 	a.send()
+}
+
+// isDisputed reports whether parts of the id of s, which is delivered for reason why, came with
+// other bytes as well: in it, or in the set before or after it.
+func (a *Assembler) isDisputed(s *partSet, why reason) bool {
+	return s.isDisputed || s.conflicts > 0 || s.otherTotals > 0 || why == reused ||
+		!s.isRepeat && a.findSet(s.key, s.id, memo, s.engine) != 0
 }
 
 func (a *Assembler) countOutcome(s *partSet, o Outcome) {

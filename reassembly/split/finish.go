@@ -132,13 +132,14 @@ func (a *Assembler) deliverHeld(h uint32, why reason) {
 	for rest != 0 {
 		e := a.chooseForm(s, rest)
 		rest = a.gatherCovered(s, rest, e)
+		s.isDisputed = s.isDisputed || rest != 0
 		if s.isWhole() {
 			a.deliver(s, whole)
 		} else {
 			a.deliver(s, why)
 		}
 		a.releaseParts(s.head)
-		*s = partSet{key: s.key, id: s.id, hint: s.hint, prev: s.prev, after: s.after}
+		*s = partSet{key: s.key, id: s.id, hint: s.hint, prev: s.prev, after: s.after, isDisputed: s.isDisputed}
 	}
 	a.closeSet(h)
 }

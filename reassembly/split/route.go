@@ -139,7 +139,8 @@ func fitsOtherFamily(b []byte, e wire.Engine) bool {
 // are moved to it.
 func (a *Assembler) addFirst(c *candidate, h wire.SplitHeader) {
 	i := a.findSet(c.key, c.id, open, h.Engine)
-	if i != 0 && a.startsNewMessage(&a.sets.items[i], c, h) {
+	takesOver := i != 0 && a.startsNewMessage(&a.sets.items[i], c, h)
+	if takesOver {
 		a.Counters.IDReused++
 		a.finishSet(i, reused)
 		i = 0
@@ -149,6 +150,7 @@ func (a *Assembler) addFirst(c *candidate, h wire.SplitHeader) {
 		s := &a.sets.items[i]
 		s.setForm(h, c.b)
 		s.isRepeat = a.findSet(c.key, c.id, memo, h.Engine) != 0
+		s.isDisputed = takesOver
 	}
 	a.insertPart(i, c, h)
 	a.adoptHeld(i)

@@ -48,7 +48,11 @@ func (c *Conn) HasBothSYNs() bool { return c.halves[0].hasSYN && c.halves[1].has
 // offered yet: they wait after a hole, or the other end has acknowledged them.
 func (c *Conn) HasUndelivered(dir int) bool {
 	h := &c.halves[c.sides()[dir]]
-	return h.runs != 0 || h.hasAck && int32(h.acked-h.next) > 0
+	next := h.next
+	if h.isOver && h.finSeq == next {
+		next++ // a FIN takes a number
+	}
+	return h.runs != 0 || h.hasAck && int32(h.acked-next) > 0
 }
 
 // isOver reports whether both directions have ended.

@@ -49,6 +49,8 @@ var input = []Entry{
 		Get: func(r *Result) uint64 { return r.Run.FlowsEvicted }},
 	{Name: "exchanges_evicted", Group: Tables, Label: "{: exchange}", Doc: "Exchanges that were evicted before they were over: their requests count neither as answered nor as unanswered.",
 		Get: func(r *Result) uint64 { return r.Run.ExchangesEvicted }},
+	{Name: "visits_evicted", Group: Tables, Label: "{: visit of a client|visits of clients}", Doc: "Visits of clients that were evicted before they were over: what the client asked later shows less of its program.",
+		Get: func(r *Result) uint64 { return r.Run.VisitsEvicted }},
 	{Name: "hosts_evicted", Group: Tables, Label: "{: server or client|servers and clients}", Doc: "Servers and clients that were evicted for others, and with them findings that take many messages.",
 		Get: func(r *Result) uint64 { return r.Run.HostsEvicted }},
 }

@@ -13,6 +13,8 @@ package dialogue
 import (
 	"net/netip"
 
+	"qsniff/fingerprint"
+	"qsniff/internal/lru"
 	"qsniff/render"
 	"qsniff/track"
 )
@@ -60,13 +62,14 @@ type Collector struct {
 	opt       Options
 	maxOpen   int
 	maxBytes  int
-	exchanges list                 // in the order of their first requests
-	streams   list                 // open connections, in the order of their first messages
-	closed    list                 // connections that are over
-	index     map[key]*dialogue    // of all but those in closed
-	frames    map[uint64]*dialogue // by frames of their messages
-	ends      map[pair]*dialogue   // the one that began last between two ends
-	free      []*dialogue          // to use again
+	exchanges list                                    // in the order of their first requests
+	streams   list                                    // open connections, in the order of their first messages
+	closed    list                                    // connections that are over
+	index     map[key]*dialogue                       // of all but those in closed
+	frames    map[uint64]*dialogue                    // by frames of their messages
+	ends      map[pair]*dialogue                      // the one that began last between two ends
+	free      []*dialogue                             // to use again
+	visits    *lru.Table[visitKey, fingerprint.Signs] // what clients showed, the fullest
 	store     store
 	shown     render.Dialogue // what the renderer is given, reused
 	count     int             // of dialogues in all lists
@@ -91,6 +94,19 @@ type key struct {
 
 // pair is the two ends of a flow.
 type pair struct{ server, client netip.AddrPort }
+
+// visitKey is a server and the address of a client: programs ask from many ports.
+type visitKey struct {
+	server track.End
+	client track.Host
+}
+
+func visitKeyOf(server, client netip.AddrPort) visitKey {
+	return visitKey{track.EndOf(server), track.HostOf(client)}
+}
+
+// Hash mixes the key with the seed.
+func (k visitKey) Hash(seed uint64) uint64 { return k.client.Hash(k.server.Hash(seed)) }
 
 // dialogue is an exchange, a connection or a lone record that was not written yet.
 type dialogue struct {
@@ -120,7 +136,8 @@ func New(opt Options) *Collector {
 		opt.Size = 1
 	}
 	return &Collector{opt: opt, maxOpen: max(1, int(DefaultOpen*opt.Size)), maxBytes: int(DefaultBytes * opt.Size),
-		index: map[key]*dialogue{}, frames: map[uint64]*dialogue{}, ends: map[pair]*dialogue{}}
+		visits: lru.New[visitKey, fingerprint.Signs](max(1, int(maxVisits*opt.Size))),
+		index:  map[key]*dialogue{}, frames: map[uint64]*dialogue{}, ends: map[pair]*dialogue{}}
 }
 
 // Frame returns Options.Frame: a frame of the only dialogue that is wanted; 0 if all are.
@@ -176,6 +193,11 @@ func (c *Collector) AddMessage(dst []byte, t *Turn, f *track.Fact) []byte {
 	}
 	if !k.isStream {
 		d.recordStep(f)
+	}
+	if f.Signs != 0 {
+		if seen, _ := c.visits.Put(visitKeyOf(f.Server, f.Client)); f.Signs.IsFuller(*seen) {
+			*seen = f.Signs
+		}
 	}
 	return c.writeOverBudget(dst)
 }

@@ -8,6 +8,11 @@ const (
 	// second has some hundred open; under a flood the oldest makes room.
 	DefaultOpen = 4096
 
+	// maxVisits is how many pairs of client and server are kept with what the client showed,
+	// 0.3 MiB: the exchanges of DefaultOpen dialogues. Of one that is evicted, exchanges are
+	// written without the name of its program.
+	maxVisits = 4096
+
 	// DefaultBytes bounds what the turns of all dialogues take: 1.5 KiB for each of
 	// DefaultOpen, or a few long transcripts. Where they take more, the oldest dialogue
 	// is written as far as it got.

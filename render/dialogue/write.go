@@ -55,6 +55,9 @@ func (c *Collector) write(dst []byte, d *dialogue) []byte {
 		sortTurns(turns)
 	}
 	c.shown, c.shown.Turns = d.summary, c.shown.Turns[:0]
+	if seen := c.visits.Peek(visitKeyOf(c.shown.Server, c.shown.Client)); seen != nil && !d.key.isStream {
+		c.shown.Signs = *seen
+	}
 	for i := range turns {
 		c.shown.Turns = append(c.shown.Turns, turns[i].Turn)
 	}

@@ -47,6 +47,9 @@ func appendDialogueHead(dst []byte, d *render.Dialogue) []byte {
 	if d.Client.IsValid() {
 		dst = append(d.Client.AppendTo(append(dst, `,"client":"`...)), '"')
 	}
+	if d.Signs != 0 {
+		dst = appendClient(append(dst, `,"client_name":"`...), d.Signs, `","client_confidence":"`)
+	}
 	dst = appendSubject(dst, d)
 	return appendResult(dst, d)
 }

@@ -9,6 +9,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/fingerprint"
 	"qsniff/internal/communityid"
 	"qsniff/internal/digits"
 	"qsniff/internal/jsonw"
@@ -64,6 +65,9 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	dst = appendSplit(dst, e.Split)
 	if !r.opt.Bare {
 		dst = appendExchange(dst, e)
+		if s := e.Exchange.Signs; s.IsKnown() { // the names of others are for whole visits
+			dst = append(appendClient(append(dst, `,"client":{"name":"`...), s, `","confidence":"`), '}')
+		}
 	}
 	dst = appendWays(dst, e.Ways)
 	dst = appendComments(dst, e.Comments)
@@ -214,6 +218,16 @@ func appendExchange(dst []byte, e *render.Event) []byte {
 		}
 	}
 	return append(dst, '}')
+}
+
+// appendClient appends the name of the program that shows signs, which ends the text that dst ends
+// in, and if it is known, after key, how sure that is.
+func appendClient(dst []byte, s fingerprint.Signs, key string) []byte {
+	dst, k := s.AppendName(dst)
+	if k != dissect.No {
+		dst = append(append(dst, key...), k.String()...)
+	}
+	return append(dst, '"')
 }
 
 func appendFindings(dst []byte, m *dissect.Message) []byte {

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"time"
 
+	"qsniff/dissect"
+	"qsniff/fingerprint"
 	"qsniff/internal/jsonw"
 	"qsniff/render"
 	"qsniff/render/counters"
@@ -253,6 +255,26 @@ func (w *writer) writePosted(s *stats.Server) {
 	}
 }
 
+// writeProgram writes the name of the program that shows signs and, if it is known, how sure that
+// is, and the signs. It writes nothing if there are none.
+func (w *writer) writeProgram(s fingerprint.Signs) {
+	if s == 0 {
+		return
+	}
+	name, k := s.Name()
+	w.text("name", name)
+	if k != dissect.No {
+		w.text("confidence", k.String())
+	}
+	w.key("signs")
+	w.open('[')
+	for sign := range s.All() {
+		w.comma()
+		w.dst = jsonw.Text(w.dst, sign)
+	}
+	w.close(']')
+}
+
 func (w *writer) writeClients(s *render.Stats) {
 	w.list("clients", len(s.Clients), func(i int) {
 		c := &s.Clients[i]
@@ -260,6 +282,13 @@ func (w *writer) writeClients(s *render.Stats) {
 		w.uint("requests", c.Requests)
 		w.ratio("share", float64(c.Requests)/float64(max(s.Requests, 1)))
 		w.uint("error", c.Error)
+		w.writeProgram(c.Signs)
+	})
+	w.list("programs", len(s.Programs), func(i int) {
+		p := &s.Programs[i]
+		w.writeProgram(p.Signs)
+		w.uint("clients", p.Clients)
+		w.uint("requests", p.Requests)
 	})
 	w.object("distinct_clients")
 	w.uint("estimate", s.Distinct.Estimate)

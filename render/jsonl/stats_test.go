@@ -48,7 +48,7 @@ func TestStats(t *testing.T) {
 		`"requests":2,"replies":1,"answered":1,"unanswered":1,"late":0,"icmp_errors":3,"bytes_in":30,"bytes_out":100,"wire_in":86,"wire_out":128,` +
 		`"amplification":{"payload":3.333,"wire":1.488},"challenged":"sometimes","challenged_share":0.3333,` +
 		`"rtt_ms":{"p50":1,"p95":1,"p99":1,"max":1.5,"count":1,"error":0.001},"challenge_ms":2}],"servers_not_listed":0,"servers_forgotten":0,` +
-		`"clients":[{"address":"10.64.0.1","requests":1,"share":0.5,"error":0}],` +
+		`"clients":[{"address":"10.64.0.1","requests":1,"share":0.5,"error":0}],"programs":[],` +
 		`"distinct_clients":{"estimate":7,"error":0.01219,"standard_error":0.004063},` +
 		`"reassembly":{"split_sets":4,"split_complete":3,"split_incomplete":1,"compressed":2,"crc_errors":1,"ip_fragments":6,"ip_reassembled":3,` +
 		`"fragmented_complete":9,"fragmented_incomplete":10,"tcp_streams":7,"tcp_gaps":11,"tcp_expired":12,"tcp_evicted":13,"tcp_given_up":14,"tcp_bytes_dropped":15,"evicted":8,"split_evicted":8},"input":{"gaps":16},"tables":{"flows_evicted":17},` +
@@ -66,7 +66,7 @@ func TestStats(t *testing.T) {
 // TestStatsEmpty: lists are lists where there is nothing in them.
 func TestStatsEmpty(t *testing.T) {
 	const want = `{"schema":1,"packets":0,"bytes":0,"skipped":{},"messages":[],"requests":0,"replies":0,"answered":0,"unanswered":0,"late":0,` +
-		`"amplification":[],"servers":[],"servers_not_listed":0,"servers_forgotten":0,"clients":[],` +
+		`"amplification":[],"servers":[],"servers_not_listed":0,"servers_forgotten":0,"clients":[],"programs":[],` +
 		`"distinct_clients":{"estimate":0,"error":0,"standard_error":0},` +
 		`"reassembly":{"split_sets":0,"split_complete":0,"split_incomplete":0,"compressed":0,"crc_errors":0,"ip_fragments":0,"ip_reassembled":0,` +
 		`"fragmented_complete":0,"fragmented_incomplete":0,"tcp_streams":0,"tcp_gaps":0,"tcp_expired":0,"tcp_evicted":0,"tcp_given_up":0,"tcp_bytes_dropped":0,"evicted":0},` +

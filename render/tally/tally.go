@@ -44,6 +44,8 @@ type Run struct {
 	// ExchangesEvicted counts exchanges that were evicted for newer ones before they
 	// were answered or their wait was over.
 	ExchangesEvicted uint64
+	// VisitsEvicted counts visits of clients whose place another took before they were over.
+	VisitsEvicted uint64
 	// HostsEvicted counts servers and clients that were evicted for others, and with
 	// them what their messages would have shown together.
 	HostsEvicted uint64

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"qsniff/dissect"
 	"qsniff/finding"
+	"qsniff/fingerprint"
 	"qsniff/internal/digits"
 	"qsniff/internal/display"
 	"qsniff/render"
@@ -28,6 +30,7 @@ func AppendStats(dst []byte, s *render.Stats, opt Options) []byte {
 		p.writeTimes()
 		p.writeAmplification()
 		p.writeClients()
+		p.writePrograms()
 		p.writeFindings()
 		p.writeCounters("Joined", "", counters.Reassembly)
 	}
@@ -249,12 +252,12 @@ func (p *statsPage) writeClients() {
 	if d.Error > 0 {
 		about = fmt.Sprintf("about %s (an estimate, within %.1f %%)", about, 100*d.Error)
 	}
-	t := table{columns: []column{{"ADDRESS", true, 0}, {"REQUESTS", false, 0}, {"SHARE", false, 1}, {"AT MOST TOO HIGH BY", false, 2}}}
+	t := table{columns: []column{{"ADDRESS", true, 0}, {"PROGRAM", true, 1}, {"REQUESTS", false, 0}, {"SHARE", false, 1}, {"AT MOST TOO HIGH BY", false, 2}}}
 	exact := true
 	for i := range p.s.Clients {
 		c := &p.s.Clients[i]
 		exact = exact && c.Error == 0
-		t.rows = append(t.rows, tableRow{cells: []string{c.Addr.String(), grouped(c.Requests), percent(c.Requests, p.s.Requests), grouped(c.Error)}})
+		t.rows = append(t.rows, tableRow{cells: []string{c.Addr.String(), programCell(c.Signs), grouped(c.Requests), percent(c.Requests, p.s.Requests), grouped(c.Error)}})
 	}
 	if exact {
 		t.columns = t.columns[:len(t.columns)-1]
@@ -264,6 +267,30 @@ func (p *statsPage) writeClients() {
 		p.writeLine(tableIndent, "None stands out: none made more than %s.", digits.Counted(2*p.s.ClientError, "request"))
 	}
 	p.writeTable(&t)
+}
+
+// programCell returns the name of the program that shows signs, and how sure that is.
+func programCell(s fingerprint.Signs) string {
+	if s == 0 {
+		return "-"
+	}
+	name, k := s.Name()
+	if k != dissect.No {
+		name += ", " + k.String()
+	}
+	return name
+}
+
+// writePrograms writes how many clients each program is, if any client showed its own.
+func (p *statsPage) writePrograms() {
+	t := table{columns: []column{{"PROGRAM", true, 0}, {"CLIENTS", false, 0}, {"REQUESTS", false, 0}}}
+	for _, x := range p.s.Programs {
+		t.rows = append(t.rows, tableRow{cells: []string{programCell(x.Signs), grouped(x.Clients), grouped(x.Requests)}})
+	}
+	if len(t.rows) > 0 {
+		p.writeTitle("Programs", "of clients that were answered, by how they ask (docs/clients.md); equal unknown ones have one name")
+		p.writeTable(&t)
+	}
 }
 
 func (p *statsPage) writeFindings() {

@@ -18,6 +18,7 @@
 //	flows       which protocol a payload is, by bytes, flow and port
 //	tree, split what Wireshark shows; the engines' split messages
 //	protocols   declarations, and each protocol's reader
+//	copies      which connections have bytes that contradict each other
 //	start       dissectors, heuristics, "Decode As"
 package wireshark
 
@@ -45,6 +46,8 @@ var (
 	tree string
 	//go:embed lua/split.lua
 	split string
+	//go:embed lua/copies.lua
+	copies string
 	//go:embed lua/start.lua
 	start string
 )
@@ -79,7 +82,7 @@ func Append(dst []byte, reg *dissect.Registry, version string) []byte {
 			w.writeProto(p)
 		}
 	}
-	w.printf("%s", start)
+	w.printf("%s\n%s", copies, start)
 	return w.dst
 }
 
@@ -172,6 +175,9 @@ func (w *writer) writeDef(d *dissect.Def, prefix string) {
 		if d.Flags&f.flag != 0 {
 			w.printf(", %s = true", f.name)
 		}
+	}
+	if d.PartOf != nil {
+		w.printf(", partOf = %s", quote(strings.TrimPrefix(d.PartOf.Name, prefix)))
 	}
 	doc := d.Doc
 	if d.Unit != "" {

@@ -141,7 +141,7 @@ func TestFindings(t *testing.T) {
 
 // TestDamage: of a capture that is cut, what precedes that is shown, and then what is wrong.
 func TestDamage(t *testing.T) {
-	data, err := os.ReadFile("../../pcapfiles/a2s/full-poll.pcap")
+	data, err := os.ReadFile("../../pcapfiles/a2s/css-2007.pcap")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func TestFilters(t *testing.T) {
 
 // TestChanged: rows of a file that was cut meanwhile say so, and are not read again and again.
 func TestChanged(t *testing.T) {
-	data, err := os.ReadFile("../../pcapfiles/a2s/full-poll.pcap")
+	data, err := os.ReadFile("../../pcapfiles/a2s/css-2007.pcap")
 	if err != nil {
 		t.Fatal(err)
 	}

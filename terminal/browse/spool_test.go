@@ -14,7 +14,7 @@ import (
 // TestInputs: a compressed capture, one that comes through a pipe, compressed or not, and one
 // that grows are listed as the plain one is, and their rows are read again.
 func TestInputs(t *testing.T) {
-	data, err := os.ReadFile("../../pcapfiles/a2s/full-poll.pcap")
+	data, err := os.ReadFile("../../pcapfiles/a2s/css-2007.pcap")
 	if err != nil {
 		t.Fatal(err)
 	}

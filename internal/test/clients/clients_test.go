@@ -4,8 +4,9 @@
 // printed. So has what qsniff live sees of them on a cable between two network
 // namespaces. The package has no code of its own.
 //
-// The programs are quakestat (qstat 2.17 of Debian 12), gamedig 5.3.3 and
-// rcon-client 4.2.5 (with Node.js 20). "make clients" installs them; a test whose
+// The programs are quakestat (qstat 2.17 of Debian 12), gamedig 5.3.3,
+// rcon-client 4.2.5 and the packages of programs.mjs (with Node.js 20), and those built in
+// testdata of Go modules. "make clients" installs them; a test whose
 // program is missing is skipped, and so are all where capturing takes a right that
 // the tests do not have.
 package clients

@@ -53,8 +53,11 @@ var allowed = map[string][]string{
 	"dissect/*":            {"dissect"},
 	"dissect/ase":          {"dissect", "reassembly", "reassembly/eye"},
 	"dissect/protocols":    {"dissect/..."},
-	"track":                {"dissect", "netlayer"},
-	"stats":                {"track", "dissect"},
+	"fingerprint":          {"dissect"},
+	"track":                {"dissect", "fingerprint", "netlayer"},
+	"stats":                {"track", "dissect", "fingerprint"},
+	"compare":              {"capture", "netlayer", "reassembly/ipfrag", "dissect"},
+	"contradict":           {"track"},
 	"flood":                {"track", "dissect", "flood/sketch", "flood/measure", "flood/other"},
 	"flood/advice":         {"track", "dissect", "flood"},
 	"flood/config":         {"flood"},
@@ -64,25 +67,25 @@ var allowed = map[string][]string{
 	"flood/proof":          {"track", "dissect"},
 	"flood/limiter":        {"track", "flood/proof"},
 	"render/tally":         {"reassembly/..."},
-	"render":               {"dissect", "stats", "flood", "flood/...", "render/tally"},
+	"render":               {"dissect", "stats", "flood", "flood/...", "render/tally", "fingerprint"},
 	"render/counters":      {"capture/...", "stats", "flood", "flood/...", "render/tally"},
 	"render/csv":           {"dissect", "stats", "render"},
-	"render/jsonl":         {"dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters"},
-	"render/text":          {"dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters"},
+	"render/jsonl":         {"compare", "dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters", "fingerprint"},
+	"render/text":          {"compare", "dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters", "fingerprint"},
 	"render/nft":           {"flood", "flood/...", "render"},
 	"pipeline/extcap":      {"capture", "capture/file", "render"},
 	"render/wireshark":     {"dissect"},
 	"render/edge":          {"dissect", "flood", "flood/...", "render"},
 	"render/iptables":      {"flood", "flood/...", "render"},
-	"render/dialogue":      {"track", "render"},
+	"render/dialogue":      {"track", "render", "fingerprint"},
 	"render/sample":        {"render"},
 	"render/html":          {},
-	"render/manual":        {"dissect", "flood"},
+	"render/manual":        {"dissect", "flood", "fingerprint"},
 	"monitor":              {"dissect", "track", "stats", "flood", "render/counters"},
 	"monitor/metrics":      {"flood", "render/counters", "monitor", "monitor/serve", "tell"},
 	"monitor/serve":        {},
-	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual"},
-	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "flood", "flood/sketch", "filter", "render/..."},
+	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual", "fingerprint"},
+	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "contradict", "flood", "flood/sketch", "filter", "render/..."},
 	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
 	"pipeline/fixtures":    {"capture", "netlayer", "reassembly/ipfrag", "dissect", "render"},
 	"pipeline/subset":      {"capture", "capture/file", "netlayer", "netlayer/rewrite", "wire", "dissect", "render", "render/tally", "pipeline"},
@@ -105,7 +108,7 @@ var allowed = map[string][]string{
 	"internal/test/floodtest":   {"dissect", "dissect/protocols", "flood", "flood/advice", "render"},
 	"internal/test/lrutest":     {"internal/lru"},
 	"internal/tools/*":          {},
-	"internal/tools/docgen":     {"dissect", "filter", "render/manual", "render/counters"},
+	"internal/tools/docgen":     {"dissect", "filter", "fingerprint", "render/manual", "render/counters"},
 	"internal/tools/shot":       {"internal/display"},
 	"internal/tools/webpage":    {"internal/digits", "render/html"},
 }
@@ -115,7 +118,7 @@ var allowed = map[string][]string{
 var gopacket = []string{"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"}
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "stats", "flood", "render", "filter", "finding", "replay", "monitor", "tell", "terminal"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "contradict", "stats", "flood", "render", "filter", "finding", "replay", "monitor", "tell", "terminal", "compare"}
 
 // concurrent are the packages and files in these that have goroutines and clocks all the same, with
 // what it is that stalls by the wall clock: the reader of the output; readers over HTTP; the process

@@ -21,6 +21,7 @@ var nicknames = []string{"eye", "frontlines", "hltv", "mta", "quake", "xash"}
 // folder, the commands and tests. The list is to become shorter: what is of one
 // protocol belongs to it, and the rest reads what it declares.
 var mayNameProtocols = map[string]string{
+	"fingerprint/table.go":    "programs have protocols in their names",
 	"reassembly/eye":          "joins them",
 	"wire":                    "headers that two packages read",
 	"internal/tools/bench":    "decodes one with gopacket, to compare",

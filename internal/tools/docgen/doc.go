@@ -38,6 +38,7 @@ func Files(in Input) (map[string][]byte, error) {
 	}
 	files := map[string][]byte{
 		"docs/README.md":            indexPage(&in),
+		"docs/clients.md":           clientsPage(),
 		"docs/commands.md":          commandsPage(&in),
 		"docs/counters.md":          countersPage(),
 		"docs/fields.md":            fieldsPage(&in),

@@ -123,11 +123,13 @@ func writeFindings(b *bytes.Buffer, fs []manual.Finding) {
 func indexPage(in *Input) []byte {
 	var b bytes.Buffer
 	b.WriteString("# qsniff's manual\n\n" + notice)
+	b.WriteString("- [Installing](install.md): packages, platforms, the right to capture\n")
 	b.WriteString("- [Commands](commands.md): flags and examples; `man qsniff` once installed\n")
 	b.WriteString("- [Fields that all messages have](fields.md): what a line of JSON holds\n")
 	b.WriteString("- [Filters](filters.md): the language of -Y, with examples and all fields that it has besides\n")
 	b.WriteString("- [Findings](findings.md): what each means and what to do\n")
 	b.WriteString("- [Counters](counters.md): what is counted, by the names in JSON\n")
+	b.WriteString("- [Programs that ask](clients.md): by what they are recognised, and where that is known from\n")
 	b.WriteString("- [Floods](floods.md): what is found, by which rules, and what no capture can show\n")
 	b.WriteString("- [Watching live](live.md): rights, filters, files of packets, and what happens when something is slow\n")
 	b.WriteString("- [The traffic of a host at a glance](top.md): the screens of qsniff top, its keys and columns\n")

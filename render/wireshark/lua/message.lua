@@ -255,6 +255,9 @@ end
 -- declare adds a protocol. Its readers are set by the lines after.
 local function declare(p)
 	for i, d in ipairs(p.defs) do p.defs[d.name] = d end
+	for i, d in ipairs(p.defs) do
+		if d.partOf then p.defs[d.partOf].secret = d end
+	end
 	p.types = {}
 	for _, t in ipairs(p.list) do
 		local name, n = t.name, 1

@@ -48,10 +48,20 @@ local function proveForm(b)
 	return nil
 end
 
+-- compareParts notes where a part contradicts the one with the same number in a set of the same id.
+local function compareParts(set, other, number, part)
+	local has = other.parts and other.parts[number]
+	if has and has.bytes ~= part.bytes then set.isDisputed, other.isDisputed = true, true end
+end
+
 -- addPart adds a part to a set, and returns all parts in order when none is missing.
 local function addPart(set, part)
 	local h = headerOf(part.bytes, set.form)
-	if not h or h.total ~= set.total or set.parts[h.number] then return nil end
+	if not h then return nil end
+	compareParts(set, set, h.number, part)
+	if set.before then compareParts(set, set.before, h.number, part) end
+	if h.total ~= set.total then set.isDisputed = true end
+	if h.total ~= set.total or set.parts[h.number] then return nil end
 	set.parts[h.number], set.count = part, set.count + 1
 	set.frames[#set.frames + 1] = part.frame
 	return set.count == set.total
@@ -73,7 +83,7 @@ local function joinParts(set)
 	local data = table.concat(out)
 	local isCompressed = h.id >= 2147483648 and h.form ~= 9 and not (isOnes(data, 0) and not isBzip2(data, 8))
 	return {data = data, run = run, after = after, wire = math.max(wire, #data), form = h.form, engine = h.engine,
-		isCompressed = isCompressed, frames = set.frames, header = h}
+		isCompressed = isCompressed, frames = set.frames, header = h, set = set}
 end
 
 -- takePart adds b, a part, to its set when it comes first, and returns the header that it has, if
@@ -84,8 +94,10 @@ local function takePart(c, b)
 	local form = proveForm(b)
 	local set = sets.get(key)
 	local isOther = set and form and set.parts and set.parts[0] and set.parts[0].bytes ~= b
-	if not set or isOther or c.time - set.time > MAX_WAIT or set.isDone and (form or not headerOf(b, set.form)) then
-		set = {held = {}, time = c.time}
+	local isOld = set and c.time - set.time > MAX_WAIT
+	if not set or isOther or isOld or set.isDone and (form or not headerOf(b, set.form)) then
+		if set then set.before = nil end
+		set = {held = {}, time = c.time, before = not isOld and set}
 		sets.set(key, set)
 	end
 	if form and not set.form then
@@ -103,7 +115,7 @@ local function takePart(c, b)
 		if #set.held < MAX_HELD then set.held[#set.held + 1] = part end
 		return nil
 	end
-	if not set.isDone and addPart(set, part) then
+	if addPart(set, part) then
 		set.isDone = true
 		return headerOf(b, set.form), joinParts(set)
 	end
@@ -136,6 +148,7 @@ local function showJoined(pinfo, tree, c, joined)
 	local m = read(c, t, data, pinfo.visited)
 	m.frames = joined.frames
 	if joined.run then addUnread(m, joined) end
+	if joined.set and joined.set.isDisputed then hideTexts(m) end
 	show(tree, pinfo, ByteArray.new(joined.data, true):tvb("Joined"), m)
 end
 

@@ -63,6 +63,8 @@ end
 local function dissectStream(tvb, pinfo, tree, p)
 	local b, off = tvb:raw(0, tvb:captured_len()), 0
 	local c = contextOf(pinfo, 0)
+	watch(c)
+	if not pinfo.visited then addFields(c) end
 	local isTorn = pinfo.visited and lost() ~= nil or not pinfo.visited and followsGap(c, tvb, b)
 	if isTorn and not pinfo.visited then p.gap(c) end
 	while off < #b do
@@ -81,6 +83,7 @@ local function dissectStream(tvb, pinfo, tree, p)
 		local m = pinfo.visited and recallStreamed(c, bytes)
 		if not m or isTorn and not m.followsGap then m = readStreamed(p, c, bytes, pinfo.visited, isTorn) end
 		isTorn = false
+		if isDisputed(c) then hideTexts(m) end
 		show(tree, pinfo, tvb:range(off, n):tvb(), m)
 		off = off + n
 	end
@@ -115,6 +118,17 @@ for _, p in ipairs(protos) do
 	end
 end
 
+local segments = Proto("qsniff_segments", "segments of TCP that contradict each other, for qsniff's protocols")
+
+function segments.dissector(tvb, pinfo)
+	local isTCP = pinfo.port_type == 2
+	if not isTCP or pinfo.visited or isQuoted() then return end
+	local c = contextOf(pinfo, 0)
+	if isWatched(c) and not addFields(c) then addFrame(c, tvb:raw(0, tvb:captured_len())) end
+end
+
+register_postdissector(segments)
+
 local fields, experts = register(meta, sharedDefs, sharedCodes, "qsniff.")
 for _, f in pairs(own) do fields[#fields + 1] = f end
 experts[#experts + 1] = cannotInflate
@@ -123,6 +137,7 @@ meta.fields, meta.experts = fields, experts
 function meta.init()
 	forget()
 	forgetParts()
+	forgetCopies()
 	streamed, awaited = {}, newStore(MAX_FLOWS)
 	for _, p in ipairs(protos) do
 		if p.forget then p.forget() end

@@ -127,6 +127,16 @@ local function summaryOf(m)
 	return table.concat(words, " ")
 end
 
+-- hideTexts hides the texts of consoles in m, of whose bytes another copy differs: the name of a
+-- password may be what does. Where m is no whole message, all of a stream's is hidden.
+local function hideTexts(m)
+	local unread = m.proto.frame and m.status ~= "complete" and m.proto.defs.unread
+	if unread then m.fields = {{def = unread, off = 0, len = #m.data, depth = 0, v = m.data}} end
+	for _, f in ipairs(m.fields) do
+		if f.len > 0 then f.def = f.def.secret or f.def end
+	end
+end
+
 -- show adds message m, whose bytes are in tvb, to the tree of its packet.
 local function show(tree, pinfo, tvb, m)
 	local proto = m.shownAs or m.proto

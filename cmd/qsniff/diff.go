@@ -1,0 +1,185 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/capture"
+	"qsniff/compare"
+	"qsniff/render/jsonl"
+	"qsniff/render/text"
+)
+
+// diffOptions are the flags of diff.
+type diffOptions struct {
+	readOptions
+	classes    string
+	wait, late time.Duration
+	dir        string
+
+	shows [compare.NumClasses]bool
+}
+
+func newDiff(s streams) *cobra.Command {
+	opts := &diffOptions{readOptions: *readDefaults(), wait: compare.DefaultWait, late: compare.DefaultLate}
+	opts.count = 20
+	cmd := &cobra.Command{
+		Use:     "diff [flags] EDGE HOST",
+		GroupID: groupTraffic,
+		Short:   "compare two captures of the same traffic at two points",
+		Long: `diff compares two captures of the same traffic, EDGE nearer to the clients and HOST
+nearer to the servers, and prints what happened between them: datagrams that were lost, on
+which way, of which kind and size; late ones, copies, those out of order; changed ones, with
+the fields; and answers from in between, as of a cache, with their age and time to live.
+
+UDP datagrams are matched by content, ends, order and time. Translated addresses are found
+and named. The clocks need not agree: what they differ by, and the drift, are estimated
+from what both captures have, with the error. Fragments are joined first. Where a capture
+cut packets, payloads are compared as far as both have them.
+
+What one capture does not cover is not judged: times before its first packet, after its
+last, and --wait before that. A datagram that takes longer than --wait is lost.
+
+With -o json the first line has the totals ("record":"summary"): packets_edge, packets_host,
+matched, lost (at EDGE only), extra (at HOST only), late, duplicated, reordered, changed,
+answered_between, clock, translation, to_server, to_client, kinds. Each further line is a
+datagram, or a pair: class, way, time (of HOST's clock), server, client, message,
+frame_edge, frame_host, delay_ms, changed (field, from, to).
+
+EDGE and HOST are as FILE in qsniff read, but read more than once: no pipe. A folder of
+captures is one of them, too.`,
+		Example: `  qsniff diff capture.pcap evening.pcap
+  qsniff diff --class changed,answered_between -c 100 capture.pcap evening.pcap
+  qsniff diff -o json capture.pcap evening.pcap | jq -c .clock`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return &usageError{errors.New("diff: name two captures of the same traffic"), "qsniff diff EDGE HOST: the one nearer to the clients first"}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return diff(cmd.Context(), opts, args, s) },
+	}
+	cmd.ValidArgsFunction = completeCaptures
+	opts.registerDiff(cmd)
+	addHabits(cmd, &opts.readOptions)
+	return cmd
+}
+
+func (o *diffOptions) registerDiff(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.VarP(&choice{&o.output, []string{"text", "json"}}, "output", "o", "text: for people; json: an object with the totals, then an object a line for each difference")
+	f.IntVarP(&o.count, "count", "c", o.count, "text: list `N` differences")
+	f.Var(&textValue{&o.classes, "CLASS,...", true}, "class", "list and write only these: "+strings.Join(diffClasses(), ", "))
+	f.StringVarP(&o.dir, "write", "w", "", "write the packets of each class into the folder `DIR`, as in lost-edge.pcapng, as captured")
+	f.BoolVar(&o.write.force, "force", false, "with -w: overwrite files that are there")
+	f.DurationVar(&o.wait, "wait", o.wait, "how long a datagram may take")
+	f.DurationVar(&o.late, "late", o.late, "how much longer than usual a late one takes")
+	f.BoolVar(&o.showsSecrets, "show-secrets", false, "print passwords instead of <redacted>, and bytes of unknown messages")
+	o.registerPage(cmd)
+	o.registerServers(cmd, "which ends serve (default: learned)")
+	f.Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
+	f.Var(&o.memory, "memory", "budget of all tables")
+	_ = cmd.MarkFlagDirname("write")
+	propose(cmd, "class", cobra.FixedCompletions(diffClasses(), cobra.ShellCompDirectiveNoFileComp))
+	propose(cmd, "memory", cobra.FixedCompletions([]cobra.Completion{"16M", "64M", "256M", "1G"}, cobra.ShellCompDirectiveNoFileComp))
+	for _, name := range []string{"count", "wait", "late"} {
+		propose(cmd, name, cobra.NoFileCompletions)
+	}
+}
+
+// diffClasses lists the classes of differences.
+func diffClasses() (names []string) {
+	for c := range compare.NumClasses {
+		if c != compare.Same && c != compare.Outside {
+			names = append(names, c.String())
+		}
+	}
+	return names
+}
+
+// check returns an error for values that are out of range, and sets the classes that are listed.
+func (o *diffOptions) check() error {
+	names := diffClasses()
+	wanted := names
+	if o.classes != "" {
+		wanted = strings.Split(o.classes, ",")
+	}
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return &usageError{fmt.Errorf("--class %s: no such class", name), "one of " + strings.Join(names, ", ")}
+		}
+		for c := range compare.NumClasses {
+			o.shows[c] = o.shows[c] || c.String() == name
+		}
+	}
+	const mostWait = time.Minute // chosen: windows of twice that have to fit into memory
+	switch {
+	case o.wait < time.Millisecond || o.wait > mostWait:
+		return &usageError{fmt.Errorf("--wait %v: from 1ms to %v", o.wait, mostWait), "leave it out for 2s"}
+	case o.late <= 0 || o.late > o.wait:
+		return &usageError{fmt.Errorf("--late %v: more than 0, and at most --wait", o.late), "leave it out for 100ms"}
+	case o.count < 0:
+		return &usageError{fmt.Errorf("-c %d: at least 0", o.count), "leave it out for 20"}
+	case o.dir == "" && o.write.force:
+		return &usageError{errors.New("--force goes with -w"), "name a folder: -w DIR"}
+	}
+	return o.readOptions.check()
+}
+
+// diff compares two captures and prints the result.
+func diff(ctx context.Context, opts *diffOptions, args []string, s streams) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	ours, err := opts.parseServers()
+	if err != nil {
+		return err
+	}
+	if _, isStream, err := opts.listInputs(args); err != nil {
+		return err
+	} else if isStream {
+		return &usageError{errors.New("diff reads captures more than once, and a pipe can be read once"), "write it to a file first"}
+	}
+	reg, err := newRegistry()
+	if err != nil {
+		return err
+	}
+	o := compare.Options{Registry: reg, Servers: ours, Wait: opts.wait, Late: opts.late, Scale: opts.scale(),
+		Open: func(side compare.Side) (capture.Source, error) {
+			in, err := opts.open(ctx, args[side:side+1])
+			return in.Source, err
+		}}
+	var frames [2][compare.NumClasses]frameSet
+	if opts.dir != "" {
+		o.Judged = func(side compare.Side, c compare.Class, frame uint64) { frames[side][c].add(frame) }
+	}
+	result, err := compare.Run(ctx, o)
+	if result == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if printed := opts.print(s.out, &o, result); printed != nil {
+		return printed
+	}
+	if opts.dir != "" {
+		err = cmp.Or(opts.writeClasses(ctx, s, o.Open, &frames), err)
+	}
+	return err
+}
+
+func (o *diffOptions) print(out io.Writer, c *compare.Options, r *compare.Result) error {
+	if o.output == "json" {
+		x := jsonl.Diff{Options: jsonl.Options{ShowSecrets: o.showsSecrets}, Registry: c.Registry, Shows: o.shows}
+		return write(out, x.Append(nil, r))
+	}
+	x := text.Diff{Options: o.textOptions(out), Registry: c.Registry, Shows: o.shows, Top: o.count}
+	return write(out, x.Append(nil, r))
+}

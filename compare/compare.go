@@ -1,0 +1,192 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"qsniff/capture"
+	"qsniff/dissect"
+	"qsniff/internal/hostset"
+	"qsniff/internal/lru"
+)
+
+// Options are what two captures are compared by.
+type Options struct {
+	Registry *dissect.Registry
+	// Open opens the capture of a side. It is called several times, as captures are read more than
+	// once. What it returns is closed.
+	Open    func(Side) (capture.Source, error)
+	Servers *hostset.Set  // who serves; nil: learned
+	Wait    time.Duration // how long a datagram may take; 0: DefaultWait
+	Late    time.Duration // how much longer than usual a late one takes; 0: DefaultLate
+	Scale   float64       // size of the memory as a multiple of the usual one; 0: 1
+	// Judged, if not nil, is called with every frame of a datagram that is neither Same nor
+	// Outside, and its class: the fragments of one, too.
+	Judged func(s Side, c Class, frame uint64)
+}
+
+// Run compares two captures. It returns an error with a Result where a capture is damaged, or ctx
+// ended: what precedes the place was compared.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	if o.Wait == 0 {
+		o.Wait = DefaultWait
+	}
+	if o.Late == 0 {
+		o.Late = DefaultLate
+	}
+	if o.Scale == 0 {
+		o.Scale = 1
+	}
+	x := &runner{opt: &o, id: newIdentifier(o.Registry), cut: math.MaxInt}
+	surveys, err := x.survey(ctx)
+	if surveys[Edge] == nil || surveys[Host] == nil {
+		return nil, err
+	}
+	result, again := x.compare(ctx, surveys)
+	if again == nil {
+		again = x.collectChanged(ctx, result)
+	}
+	if err == nil {
+		err = again
+	}
+	return result, err
+}
+
+// runner reads the captures again and again.
+type runner struct {
+	opt  *Options
+	id   *identifier
+	seed uint64
+	cut  int
+}
+
+// open opens both captures.
+func (x *runner) open() (all [2]*reader, err error) {
+	for s := range all {
+		src, err := x.opt.Open(Side(s))
+		if err != nil {
+			closeAll(all)
+			return all, err
+		}
+		all[s] = newReader(src, x.id, x.seed, x.cut)
+	}
+	return all, nil
+}
+
+// closeAll closes what is open, and returns why reading ended, if not at the end of a capture.
+func closeAll(all [2]*reader) error {
+	var errs []error
+	for _, r := range all {
+		if r != nil {
+			errs = append(errs, r.failure(), r.src.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// drawSeed makes the seed of hashes from the captures: the same for the same ones, and unknown to who
+// sends a packet.
+func (x *runner) drawSeed() error {
+	all, err := x.open()
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		_ = r.src.Read(&r.batch) // the survey returns the error
+		for i := range r.batch.Packets {
+			p := &r.batch.Packets[i]
+			x.seed = lru.MixBytes(lru.Mix(x.seed, uint64(p.Nanos)), p.Data)
+		}
+		r.src.Close()
+	}
+	return nil
+}
+
+// survey takes the surveys: again, if datagrams turn out to be cut, by as many bytes as all have.
+func (x *runner) survey(ctx context.Context) (surveys [2]*survey, err error) {
+	if err := x.drawSeed(); err != nil {
+		return surveys, err
+	}
+	for {
+		all, err := x.open()
+		if err != nil {
+			return surveys, err
+		}
+		cut := math.MaxInt
+		for s, r := range all {
+			surveys[s] = takeSurvey(ctx, r)
+			cut = min(cut, surveys[s].counts.cutTo)
+		}
+		err = closeAll(all)
+		if cut >= x.cut || ctx.Err() != nil {
+			return surveys, err
+		}
+		x.cut = cut
+	}
+}
+
+// compare makes the result of two surveys.
+func (x *runner) compare(ctx context.Context, surveys [2]*survey) (*Result, error) {
+	o := x.opt
+	edge, host := surveys[Edge], surveys[Host]
+	clock, seen := fitClock(pairSamples(edge, host, o.Servers), func() []sighting { return pairEarly(edge, host, o.Servers) })
+	names := newEndMap()
+	for i := range seen {
+		names.learn(seen[i].edge.src, seen[i].host.src)
+		names.learn(seen[i].edge.dst, seen[i].host.dst)
+	}
+	isServer := func(e end) bool {
+		if o.Servers != nil {
+			return o.Servers.Has(e.addrPort())
+		}
+		return edge.served(e) > 0
+	}
+	names.settle(isServer)
+	r := &Result{Captures: [2]Capture{edge.counts, host.counts}, Clock: *clock, Late: o.Late, Wait: o.Wait, names: names}
+	if x.cut < math.MaxInt {
+		r.ComparedTo = x.cut
+	}
+	for s := range surveys {
+		surveys[s].samples, surveys[s].early = nil, nil // only who serves is needed from here on
+	}
+	readers, err := x.open()
+	if err != nil {
+		return r, err
+	}
+	c := newComparer(o, r, surveys, readers)
+	c.run(ctx)
+	_ = closeAll(readers) // the survey met the same damage
+	r.Kinds, r.Rows = x.id.kinds, c.listRows()
+	r.Translations, r.Untracked = names.list(isServer), names.full
+	return r, ctx.Err()
+}
+
+func newComparer(o *Options, r *Result, surveys [2]*survey, readers [2]*reader) *comparer {
+	c := &comparer{opt: o, names: r.names, surveys: surveys, readers: readers, result: r, rows: map[rowKey]*Row{},
+		replies: lru.New[replyKey, seenReply](maxReplies), ttls: lru.New[end, uint8](maxServers), answers: map[uint64]answer{}}
+	c.align = aligner{clock: &r.Clock, wait: int64(o.Wait)}
+	for s := range c.windows {
+		readers[s].knows = surveys[s]
+		w := &c.windows[s]
+		w.room, w.latest = max(leastWindow, int(windowDatagrams*o.Scale)), math.MinInt64
+		if n := r.Captures[s].Datagrams; n > uint64(w.room) { // else it grows
+			w.all = make([]datagram, 0, w.room+capture.MaxPackets)
+			w.keys = make([]key, 0, cap(w.all))
+		}
+		if o.Judged != nil {
+			w.pieces = map[uint64][]uint64{}
+			readers[s].onPieces = w.keepPieces
+		}
+		const never = math.MaxInt64 / 2
+		c.covered[s] = [2]int64{never, -never}
+		if n := &r.Captures[s]; n.Packets > 0 {
+			c.covered[s] = [2]int64{n.First, n.Last}
+			if Side(s) == Edge {
+				c.covered[s] = [2]int64{r.Clock.toHost(n.First), r.Clock.toHost(n.Last)}
+			}
+		}
+	}
+	return c
+}

@@ -1,0 +1,206 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/netip"
+
+	"qsniff/capture"
+	"qsniff/dissect"
+	"qsniff/internal/lru"
+	"qsniff/netlayer"
+	"qsniff/reassembly/ipfrag"
+	"qsniff/wire"
+)
+
+// Side is one of the two captures.
+type Side uint8
+
+// The sides, in the order of the arguments.
+const (
+	Edge Side = iota
+	Host
+)
+
+func (s Side) other() Side { return 1 - s }
+
+// Kind is what a datagram is: a type of message, or, without one, what Name says.
+type Kind struct {
+	Proto *dissect.Proto
+	Type  *dissect.Type
+}
+
+// The kinds that are no type of message, by their index in Result.Kinds.
+const (
+	kindOther = iota
+	kindPart
+	numUntyped
+)
+
+// end is an address with its port, without the pointer that netip.AddrPort has.
+type end struct {
+	addr [16]byte
+	port uint16
+}
+
+func endOf(a netip.AddrPort) end { return end{a.Addr().As16(), a.Port()} }
+
+func (e end) addrPort() netip.AddrPort {
+	if e == (end{}) {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(netip.AddrFrom16(e.addr).Unmap(), e.port)
+}
+
+// Hash implements lru.Key.
+func (e end) Hash(seed uint64) uint64 { return lru.Mix(lru.Mix16(seed, &e.addr), uint64(e.port)) }
+
+// datagram is one UDP datagram of a capture.
+type datagram struct {
+	hash     uint64 // of the payload, as far as both captures have it, and its length
+	nanos    int64  // in the clock of HOST
+	frame    uint64 // that completed it
+	src, dst end    // as HOST has them, once translated
+	mate     int32  // index of its counterpart in the other window, -1 for none
+	wire     uint16 // length of the payload
+	kind     uint16
+	ipid     uint16
+	ttl      uint8
+	way      Way
+	state    state
+	class    Class
+	isJoined bool // of IP fragments
+	// isSrcKnown and isDstKnown are set at EDGE where the name at HOST is known.
+	isSrcKnown, isDstKnown bool
+	request                uint64 // of an answer from in between
+}
+
+// reader reads the datagrams of a capture.
+type reader struct {
+	src   capture.Source
+	batch capture.Batch
+	frags *ipfrag.Table
+	id    *identifier
+	// knows, if not nil, is who serves: a weak claim about a message of such a server is believed.
+	knows *survey
+	seed  uint64
+	cut   int // payloads are compared up to this length
+	err   error
+
+	counts   Capture
+	packet   netlayer.Packet
+	joined   netlayer.Packet
+	onPieces func(frame uint64, d *ipfrag.Datagram) // of joined datagrams; may be nil
+}
+
+func newReader(src capture.Source, id *identifier, seed uint64, cut int) *reader {
+	return &reader{src: src, frags: ipfrag.New(fragmentBytes), id: id, seed: seed, cut: cut}
+}
+
+// read reads a batch and calls add for each datagram in it. It reports whether there is more.
+func (r *reader) read(ctx context.Context, add func(d *datagram, payload []byte)) bool {
+	if r.err == nil {
+		r.err = ctx.Err()
+	}
+	if r.err != nil {
+		return false
+	}
+	err := r.src.Read(&r.batch)
+	for i := range r.batch.Packets {
+		r.decode(&r.batch.Packets[i], add)
+	}
+	r.err = err
+	return err == nil
+}
+
+// failure returns why reading ended before the end of the capture, or nil.
+func (r *reader) failure() error {
+	if errors.Is(r.err, io.EOF) {
+		return nil
+	}
+	return r.err
+}
+
+// decode calls add if c completes a datagram.
+func (r *reader) decode(c *capture.Packet, add func(*datagram, []byte)) {
+	if r.counts.Packets == 0 {
+		r.counts.First, r.counts.Last = c.Nanos, c.Nanos
+	}
+	r.counts.Packets++
+	r.counts.First, r.counts.Last = min(r.counts.First, c.Nanos), max(r.counts.Last, c.Nanos)
+	p := &r.packet
+	p.Decode(c.Link, c.Data, int(c.Wire))
+	d := datagram{frame: c.No, nanos: c.Nanos, mate: -1, ttl: p.TTL, ipid: p.IPID}
+	if p.Stop == netlayer.OK && p.Frag.Set {
+		whole := r.frags.Add(p, c.No, c.Nanos)
+		if whole == nil {
+			return
+		}
+		r.joined = *p
+		whole.Decode(&r.joined)
+		p, d.isJoined, d.ipid, d.ttl = &r.joined, true, uint16(whole.ID), whole.TTL
+		if r.onPieces != nil {
+			r.onPieces(c.No, whole)
+		}
+	}
+	switch {
+	case p.Stop == netlayer.TCP:
+		r.counts.TCP++
+		return
+	case p.Stop != netlayer.OK:
+		r.counts.Others++
+		return
+	}
+	r.counts.Datagrams++
+	if len(p.Payload) < p.Wire {
+		r.counts.Cut++
+		r.counts.cutTo = min(r.counts.cutTo, len(p.Payload))
+	}
+	d.src, d.dst, d.wire = endOf(p.Src), endOf(p.Dst), uint16(p.Wire)
+	b := p.Payload[:min(len(p.Payload), r.cut)]
+	d.hash = lru.Mix(lru.MixBytes(r.seed, b), uint64(p.Wire))
+	d.kind = r.id.kindOf(p, r.knows, &d)
+	add(&d, p.Payload)
+}
+
+// identifier names kinds. Both captures share one.
+type identifier struct {
+	reg    *dissect.Registry
+	kinds  []Kind
+	byType map[*dissect.Type]uint16
+}
+
+func newIdentifier(reg *dissect.Registry) *identifier {
+	return &identifier{reg: reg, kinds: make([]Kind, numUntyped), byType: map[*dissect.Type]uint16{}}
+}
+
+// kindOf returns the kind of a datagram, by its bytes and its ports, and by who serves.
+func (x *identifier) kindOf(p *netlayer.Packet, knows *survey, d *datagram) uint16 {
+	c := dissect.Context{Src: p.Src, Dst: p.Dst, Wire: p.Wire, Unread: true}
+	v := x.reg.Pick(&c, p.Payload)
+	switch {
+	case v.Dissector != nil && v.Type != nil && (x.reg.Believe(&c, &v) || knows.hasServer(v.Type, d)):
+	case wire.IsSplit(p.Payload):
+		return kindPart
+	default:
+		return kindOther
+	}
+	k, known := x.byType[v.Type]
+	if !known && len(x.kinds) < maxKinds {
+		k = uint16(len(x.kinds))
+		x.kinds, x.byType[v.Type] = append(x.kinds, Kind{v.Dissector.Proto(), v.Type}), k
+	}
+	return k
+}
+
+// role returns whether a kind shows which end serves: 1 the destination, -1 the source, 0 neither.
+func (x *identifier) role(kind uint16) int {
+	switch t := x.kinds[kind].Type; {
+	case t == nil:
+		return 0
+	case t.FromServer():
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,20 @@
+// Package compare finds what happened to UDP datagrams between two points at which both
+// were captured: EDGE, near the clients, and HOST, near the servers. It reads captures and
+// prints nothing; it knows no protocol and decodes only to name kinds of messages and the
+// fields that differ.
+//
+// Both captures are read three times.
+//
+//	Survey    a sample of the contents of both, the same at both points: contents that are
+//	          there once at each show the difference of the clocks and its drift (clock.go),
+//	          and which addresses were translated (ends.go). Who serves is learned, too.
+//	Compare   windows of both captures in the clock of HOST (window.go). Datagrams with the
+//	          same content and the same ends are paired by order and time (align.go); what is
+//	          left is a copy, a changed datagram, an answer from in between, or missing
+//	          (classify.go). A datagram is judged once the whole wait for its counterpart lies
+//	          in memory.
+//	Collect   the bytes of changed datagrams, and the packets that the caller writes.
+//
+// Every datagram of both captures gets exactly one Class. What one capture does not cover in
+// time is not judged.
+package compare

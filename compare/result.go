@@ -1,0 +1,188 @@
+package compare
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Way is where a datagram goes.
+type Way uint8
+
+// The ways.
+const (
+	UnknownWay Way = iota
+	ToServer
+	ToClient
+	numWays
+)
+
+// String is the name in output.
+func (w Way) String() string { return [...]string{"unknown", "to_server", "to_client"}[w] }
+
+// Class is what became of a datagram. Each has one, the first of this list that fits last to first:
+// a changed one that is late is Changed.
+type Class uint8
+
+// The classes. Those up to Changed are of datagrams in both captures.
+const (
+	Same            Class = iota // at both points, unchanged, in order and in time
+	Reordered                    // overtaken by one of its flow that was sent later
+	Late                         // it took longer than usual, by more than Options.Late
+	Changed                      // other bytes at HOST than at EDGE
+	Lost                         // at EDGE only
+	Extra                        // at HOST only
+	Duplicated                   // a copy of one that was counted, at one of the points
+	AnsweredBetween              // a reply that came from between the points, or the request that got it and went no further
+	Outside                      // at one point, at a time that the other capture does not cover
+	NumClasses
+)
+
+// String is the name in output.
+func (c Class) String() string {
+	return [...]string{"same", "reordered", "late", "changed", "lost", "extra", "duplicated", "answered_between", "outside"}[c]
+}
+
+// isPair reports whether datagrams of the class are in both captures.
+func (c Class) isPair() bool { return c <= Changed }
+
+// Capture is what was read at one point.
+type Capture struct {
+	Packets, Datagrams uint64
+	TCP, Others        uint64 // not compared
+	Incomplete         uint64 // sets of IP fragments that never came together
+	Cut                uint64 // datagrams that the snap length cut
+	Dropped            uint64 // packets that the capturing program lost
+	First, Last        int64  // Unix nanoseconds, in the clock of the capture
+
+	cutTo int
+}
+
+// Difference is a datagram, or a pair, that is not Same and not Outside.
+type Difference struct {
+	Class  Class
+	Way    Way
+	Kind   uint16    // index in Result.Kinds
+	Frames [2]uint64 // by Side; 0: not in that capture
+	Sizes  [2]uint16 // bytes of payload
+	Nanos  int64     // in the clock of HOST: where it was sent, or seen
+	Delay  int64     // of a pair, nanoseconds from point to point
+	TTL    [2]uint8
+
+	// Of an answer from in between: the frame of its request at the point of the clients, the frame at
+	// the other point that has the same bytes and by how many nanoseconds it is older, or 0, and the
+	// time to live of the server's own replies, or 0.
+	Request, SameAs uint64
+	Age             int64
+	UsualTTL        uint8
+
+	src, dst end
+}
+
+// ends returns server and client, in the names of a side.
+func (r *Result) ends(d *Difference, s Side) (server, client netip.AddrPort) {
+	src, dst := r.names.nameAt(s, d.src).addrPort(), r.names.nameAt(s, d.dst).addrPort()
+	if d.Way == ToClient {
+		return src, dst
+	}
+	return dst, src
+}
+
+// Ends returns server and client of a difference as the capture calls them that has it, EDGE if both
+// do. Where the way is unknown they are destination and source.
+func (r *Result) Ends(d *Difference) (server, client netip.AddrPort) {
+	if d.Frames[Edge] == 0 {
+		return r.ends(d, Host)
+	}
+	return r.ends(d, Edge)
+}
+
+// Row counts what became of one kind of messages of one server.
+type Row struct {
+	Server netip.AddrPort // as HOST has it; not valid: those for which there was no row
+	Kind   uint16
+	Way    Way
+	// Sent are those at the point from which they come, without copies, whose fate both
+	// captures show; Arrived are those of them at the other point too.
+	Sent, Arrived, Late, Reordered, Changed uint64
+	// Kept are requests that were answered in between and went no further; they are among Sent.
+	Kept       uint64
+	Duplicated uint64
+	// Appeared are those at the other point alone, Answered those of them that were answers to
+	// requests.
+	Appeared, Answered uint64
+	Outside            uint64 // at one point, of which the other capture does not cover the time
+	Slowest            int64  // nanoseconds from point to point
+	FirstLost          [2]uint64
+}
+
+// Missing returns how many were lost on their way.
+func (r *Row) Missing() uint64 { return r.Sent - r.Arrived - r.Kept }
+
+// Result is what Run finds.
+type Result struct {
+	Captures [2]Capture
+	Clock    Clock
+	Late     time.Duration // the options
+	Wait     time.Duration
+	// ComparedTo is the length in bytes to which payloads were compared, as captures were cut; 0: all
+	// of them.
+	ComparedTo int
+	Kinds      []Kind
+	Counts     [2][NumClasses][numWays]uint64 // datagrams of each side
+	Rows       []Row
+	NoRow      uint64 // datagrams in the row without a server
+	Sizes      [numWays]SizeLoss
+	// Translations are the ends that have another name at HOST; Untracked counts ends for which there was no room.
+	Translations []Translation
+	Untracked    uint64
+	// JudgedEarly counts datagrams that were judged before the whole wait was over, for lack of memory.
+	JudgedEarly uint64
+	Differences []Difference // in the order in which they were judged
+	Unlisted    uint64       // differences for which there was no room
+	// NoBytes counts changed datagrams whose bytes there was no room for.
+	NoBytes uint64
+
+	names    *endMap
+	payloads [2]map[uint64][]byte
+}
+
+// Count returns how many datagrams have a class; a pair is one.
+func (r *Result) Count(c Class) (n uint64) {
+	for w := range numWays {
+		n += r.Counts[Edge][c][w]
+		if !c.isPair() {
+			n += r.Counts[Host][c][w]
+		}
+	}
+	return n
+}
+
+// Matched returns how many datagrams are in both captures.
+func (r *Result) Matched() (n uint64) {
+	for c := range NumClasses {
+		if c.isPair() {
+			n += r.Count(c)
+		}
+	}
+	return n
+}
+
+// Clients returns the side that is nearer to the clients: EDGE, unless the captures were given the
+// other way round.
+func (r *Result) Clients() Side {
+	if r.Clock.IsReversed {
+		return Host
+	}
+	return Edge
+}
+
+// Sender returns the side from which datagrams come, and false where that is unknown.
+func (r *Result) Sender(w Way) (Side, bool) {
+	switch w {
+	case ToServer:
+		return r.Clients(), true
+	case ToClient:
+		return r.Clients().other(), true
+	}
+	return Edge, false
+}

@@ -1,0 +1,10 @@
+package contradict
+
+import (
+	"testing"
+
+	"qsniff/internal/test/lrutest"
+)
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) { lrutest.Check[sameKey](t) }

@@ -1,0 +1,231 @@
+package jsonl
+
+import (
+	"net/netip"
+
+	"qsniff/compare"
+	"qsniff/dissect"
+	"qsniff/internal/jsonw"
+)
+
+// Diff renders what became of datagrams between two points.
+type Diff struct {
+	Options
+	Registry *dissect.Registry
+	// Shows chooses the classes of which differences are written.
+	Shows [compare.NumClasses]bool
+}
+
+// Append appends an object with the totals, and an object a line for each difference.
+func (x *Diff) Append(dst []byte, r *compare.Result) []byte {
+	w := writer{dst: dst}
+	x.writeSummary(&w, r)
+	w.dst = append(w.dst, '\n')
+	for i := range r.Differences {
+		if d := &r.Differences[i]; x.Shows[d.Class] {
+			x.writeDifference(&w, r, d)
+			w.dst = append(w.dst, '\n')
+		}
+	}
+	return w.dst
+}
+
+func (x *Diff) writeSummary(w *writer, r *compare.Result) {
+	w.open('{')
+	w.uint("schema", schema)
+	w.text("record", "summary")
+	for s, name := range [...]string{"edge", "host"} {
+		n := &r.Captures[s]
+		w.uint("packets_"+name, n.Packets)
+		w.uint("datagrams_"+name, n.Datagrams)
+		w.uint("outside_"+name, r.Counts[s][compare.Outside][0]+r.Counts[s][compare.Outside][1]+r.Counts[s][compare.Outside][2])
+		w.uint("tcp_"+name, n.TCP)
+		w.uint("others_"+name, n.Others)
+		w.uint("cut_"+name, n.Cut)
+		w.uint("incomplete_"+name, n.Incomplete)
+	}
+	w.uint("matched", r.Matched())
+	w.uint("lost", r.Count(compare.Lost))
+	w.uint("extra", r.Count(compare.Extra))
+	w.uint("late", r.Count(compare.Late))
+	w.uint("duplicated", r.Count(compare.Duplicated))
+	w.uint("reordered", r.Count(compare.Reordered))
+	w.uint("changed", r.Count(compare.Changed))
+	w.uint("answered_between", r.Total(compare.ToClient).Answered)
+	w.uint("kept_between", r.Total(compare.ToServer).Kept)
+	w.uint("judged_early", r.JudgedEarly)
+	w.uint("unlisted", r.Unlisted)
+	if r.ComparedTo > 0 {
+		w.uint("compared_bytes", uint64(r.ComparedTo))
+	}
+	writeClock(w, &r.Clock)
+	w.list("translation", len(r.Translations), func(i int) {
+		t := &r.Translations[i]
+		w.text("edge", t.Edge.String())
+		w.text("host", t.Host.String())
+		w.uint("datagrams", uint64(t.Datagrams))
+		w.key("server")
+		w.dst = append(w.dst, boolean(t.IsServer)...)
+	})
+	for _, way := range [...]compare.Way{compare.ToServer, compare.ToClient} {
+		w.object(way.String())
+		writeRowCounts(w, r.Total(way))
+		if limit, ok := r.Sizes[way].Limit(); ok {
+			w.object("size_limit")
+			w.uint("through", uint64(limit.Through))
+			w.uint("lost_from", uint64(limit.Lost))
+			w.uint("above", limit.Above)
+			w.uint("lost_above", limit.LostAbove)
+			w.uint("below", limit.Below)
+			w.uint("lost_below", limit.LostBelow)
+			w.close('}')
+		}
+		w.close('}')
+	}
+	w.list("kinds", len(r.Rows), func(i int) { x.writeRow(w, r, &r.Rows[i]) })
+	w.close('}')
+}
+
+func boolean(b bool) string {
+	if b {
+		return "true"
+	}
+	return "false"
+}
+
+func writeClock(w *writer, c *compare.Clock) {
+	w.object("clock")
+	w.uint("pairs", uint64(c.Pairs))
+	if c.Pairs > 0 {
+		w.float("offset_ms", float64(c.Offset)/1e6)
+		if !c.IsOneWay {
+			w.float("error_ms", float64(c.Error)/1e6)
+		}
+		if c.DriftError > 0 { // else there are too few
+			w.ratio("drift_ppm", c.Drift*1e6)
+			w.ratio("drift_error_ppm", c.DriftError*1e6)
+		}
+		w.key("reversed")
+		w.dst = append(w.dst, boolean(c.IsReversed)...)
+		for _, way := range [...]compare.Way{compare.ToServer, compare.ToClient} {
+			w.float("usual_"+way.String()+"_ms", float64(c.Usual(way))/1e6)
+		}
+	}
+	w.close('}')
+}
+
+func (x *Diff) writeRow(w *writer, r *compare.Result, row *compare.Row) {
+	writeEnd(w, "server", row.Server)
+	writeKind(w, r, row.Kind)
+	w.text("way", row.Way.String())
+	writeRowCounts(w, row)
+	w.key("filtered")
+	w.dst = append(w.dst, boolean(r.IsFiltered(row))...)
+	for s, name := range [...]string{"edge", "host"} {
+		if f := row.FirstLost[s]; f > 0 {
+			w.uint("first_missing_frame_"+name, f)
+		}
+	}
+}
+
+func writeRowCounts(w *writer, row *compare.Row) {
+	w.uint("sent", row.Sent)
+	w.uint("arrived", row.Arrived)
+	w.uint("missing", row.Missing())
+	w.uint("kept_between", row.Kept)
+	w.uint("late", row.Late)
+	w.uint("reordered", row.Reordered)
+	w.uint("changed", row.Changed)
+	w.uint("duplicated", row.Duplicated)
+	w.uint("appeared", row.Appeared)
+	w.uint("answered_between", row.Answered)
+	w.uint("outside", row.Outside)
+	if row.Arrived > 0 {
+		w.float("slowest_ms", float64(row.Slowest)/1e6)
+	}
+}
+
+func writeEnd(w *writer, name string, a netip.AddrPort) {
+	w.key(name)
+	if !a.IsValid() {
+		w.dst = append(w.dst, "null"...)
+		return
+	}
+	w.dst = jsonw.Text(w.dst, a.String())
+}
+
+func writeKind(w *writer, r *compare.Result, kind uint16) {
+	protocol, message := r.Name(kind)
+	if protocol != "" {
+		w.text("protocol", protocol)
+	}
+	w.text("message", message)
+}
+
+func (x *Diff) writeDifference(w *writer, r *compare.Result, d *compare.Difference) {
+	w.open('{')
+	w.uint("schema", schema)
+	w.text("class", d.Class.String())
+	w.text("way", d.Way.String())
+	w.key("time")
+	w.dst = jsonw.Time(w.dst, d.Nanos)
+	server, client := r.Ends(d)
+	writeEnd(w, "server", server)
+	writeEnd(w, "client", client)
+	writeKind(w, r, d.Kind)
+	isPair := true
+	for s, name := range [...]string{"edge", "host"} {
+		if d.Frames[s] == 0 {
+			isPair = false
+			continue
+		}
+		w.uint("frame_"+name, d.Frames[s])
+		w.uint("length_"+name, uint64(d.Sizes[s]))
+		w.uint("ttl_"+name, uint64(d.TTL[s]))
+	}
+	if isPair {
+		w.float("delay_ms", float64(d.Delay)/1e6)
+	}
+	if d.Request > 0 {
+		w.uint("request_frame", d.Request)
+	}
+	if d.SameAs > 0 {
+		w.uint("same_bytes_frame", d.SameAs)
+		w.float("age_ms", float64(d.Age)/1e6)
+	}
+	if d.UsualTTL > 0 {
+		w.uint("usual_ttl", uint64(d.UsualTTL))
+	}
+	if d.Class == compare.Changed {
+		x.writeParts(w, r, d)
+	}
+	w.close('}')
+}
+
+// writeParts writes what was changed: fields with their values, or where bytes differ.
+func (x *Diff) writeParts(w *writer, r *compare.Result, d *compare.Difference) {
+	parts, more := r.Parts(x.Registry, d)
+	if len(parts) == 0 {
+		return
+	}
+	renderer := Renderer{opt: x.Options}
+	w.list("changed", len(parts), func(i int) {
+		p := &parts[i]
+		w.text("field", p.Name)
+		for j, name := range [...]string{"from", "to"} {
+			switch v := &p.Values[j]; {
+			case v.Field != nil:
+				w.key(name)
+				w.dst, _ = renderer.appendValue(w.dst, v.Msg, v.Field)
+			case p.Def == nil && x.ShowSecrets:
+				w.key(name)
+				w.dst = jsonw.Hex(w.dst, v.Bytes)
+			case p.Def == nil:
+				w.uint(name+"_length", uint64(len(v.Bytes)))
+			}
+		}
+	})
+	if more > 0 {
+		w.uint("changed_more", uint64(more))
+	}
+}

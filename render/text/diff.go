@@ -1,0 +1,353 @@
+package text
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"qsniff/compare"
+	"qsniff/dissect"
+	"qsniff/internal/digits"
+	"qsniff/render"
+)
+
+// Diff renders what became of datagrams between two points.
+type Diff struct {
+	Options
+	Registry *dissect.Registry
+	Shows    [compare.NumClasses]bool // the classes of which differences are listed
+	Top      int                      // how many are
+}
+
+// ipHeaders are the bytes before a payload in a packet of IPv4: to compare sizes with an MTU.
+const ipHeaders = 28
+
+// diffPage is the page in the making.
+type diffPage struct {
+	statsPage
+	x *Diff
+	r *compare.Result
+}
+
+// Append appends the page: what was found, what to do, then figures by kind, then frames.
+func (x *Diff) Append(dst []byte, r *compare.Result) []byte {
+	p := &diffPage{statsPage{dst: dst, opt: x.Options.withDefaults(), s: &render.Stats{}}, x, r}
+	p.writeAnswer()
+	p.writeAdvice()
+	p.writeKinds()
+	p.writeBasis()
+	p.writeList()
+	return p.dst
+}
+
+var diffSides = [...]string{"EDGE", "HOST"}
+
+// writeAnswer writes what became of datagrams on each way.
+func (p *diffPage) writeAnswer() {
+	for s, name := range diffSides {
+		switch n := &p.r.Captures[s]; {
+		case n.Packets == 0:
+			p.writeLine(0, "%s has no packets: nothing can be compared. If that capture ran all the time, nothing came there.", name)
+			return
+		case n.Datagrams == 0:
+			p.writeLine(0, "%s has no UDP datagrams, which are what is compared.", name)
+			return
+		}
+	}
+	if p.r.Matched() == 0 {
+		p.writeLine(0, "No datagram of one capture is in the other: they may be of different times or hosts, or nothing passed between the points.")
+	}
+	isCalm := true
+	for _, way := range [...]compare.Way{compare.ToServer, compare.ToClient} {
+		t := p.r.Total(way)
+		if t.Sent == 0 {
+			continue
+		}
+		if t.Missing() > 0 {
+			isCalm = false
+			p.writeLine(0, "%s: %s of %s did not arrive (%s).", wayWords[way], grouped(t.Missing()), digits.Counted(t.Sent, "datagram"), percent(t.Missing(), t.Sent))
+		}
+	}
+	if isCalm && p.r.Matched() > 0 {
+		p.writeLine(0, "Nothing was lost: all that both captures cover arrived, %s.", digits.Counted(p.r.Matched(), "datagram"))
+	}
+	var more []string
+	for _, c := range [...]struct {
+		n     uint64
+		words string
+	}{
+		{p.r.Count(compare.Late), "late"}, {p.r.Count(compare.Reordered), "out of order"}, {p.r.Count(compare.Changed), "changed on the way"},
+		{p.r.Count(compare.Duplicated), "copies"}, {p.r.Total(compare.ToClient).Answered, "answered between the points"},
+	} {
+		if c.n > 0 {
+			more = append(more, grouped(c.n)+" "+c.words)
+		}
+	}
+	if len(more) > 0 {
+		p.writeLine(0, "Also: %s.", strings.Join(more, ", "))
+	}
+}
+
+var wayWords = [...]string{compare.UnknownWay: "Between unknown ends", compare.ToServer: "To the servers", compare.ToClient: "Back to clients"}
+
+// writeAdvice writes what the losses have in common, and what to do.
+func (p *diffPage) writeAdvice() {
+	for _, way := range [...]compare.Way{compare.ToServer, compare.ToClient} {
+		if l, ok := p.r.Sizes[way].Limit(); ok {
+			p.writeLine(0, "%s, loss is by size: of payloads from %s bytes on (IPv4 packets from %s) %s of %s are lost, of those up to %s bytes %s of %s. Do: look for an MTU or a filter of fragments between the points, and have the server send smaller parts.",
+				wayWords[way], grouped(uint64(l.Lost)), grouped(uint64(l.Lost+ipHeaders)), grouped(l.LostAbove), grouped(l.Above), grouped(uint64(l.Through)), grouped(l.LostBelow), grouped(l.Below))
+		}
+	}
+	const most = 4 // chosen: the summary stays on one screen
+	n := 0
+	for i := range p.r.Rows {
+		row := &p.r.Rows[i]
+		if _, isBySize := p.r.Sizes[row.Way].Limit(); !isBySize && p.r.IsFiltered(row) {
+			if n++; n <= most {
+				p.writeLine(0, "%s of %s: none of %s arrived, while other messages do. Do: look for a filter of this kind between the points.",
+					p.kind(row.Kind), row.Server, grouped(row.Sent))
+			}
+		}
+	}
+	if n > most {
+		p.writeLine(0, "%s, see below.", digits.Counted(uint64(n-most), "more kind is filtered", "more kinds are filtered"))
+	}
+	if p.r.Total(compare.ToClient).Answered > 0 {
+		p.writeLine(0, "Something between the points answers in place of the servers, such as a cache or a proxy: those answers are not at the servers' point.")
+	}
+	if p.r.Clock.IsReversed {
+		p.writeLine(0, "What clients send came to HOST first: give the capture that is nearer to the clients first. Ways are counted as they are.")
+	}
+	for s, name := range diffSides {
+		if n := p.r.Captures[s].Dropped; n > 0 {
+			p.writeLine(0, "The program that captured at %s lost %s: what is missing there may have arrived.", name, digits.Counted(n, "packet"))
+		}
+	}
+}
+
+func (p *diffPage) kind(kind uint16) string {
+	protocol, message := p.r.Name(kind)
+	return strings.TrimSpace(protocol + " " + message)
+}
+
+// writeKinds writes a row for each kind of each server in which something differs, and then how much is the same.
+func (p *diffPage) writeKinds() {
+	t := &table{columns: []column{{head: "server", isText: true}, {head: "kind", isText: true}, {head: "way", isText: true},
+		{head: "sent"}, {head: "lost"}, {head: "late", rank: 2}, {head: "order", rank: 3}, {head: "changed", rank: 2}, {head: "copies", rank: 3},
+		{head: "between", rank: 1}, {head: "slowest", rank: 4}}}
+	const most = 20 // chosen: with the rest, one screen
+	calm, hidden := 0, 0
+	for i := range p.r.Rows {
+		row := &p.r.Rows[i]
+		isCalm := row.Missing()+row.Late+row.Reordered+row.Changed+row.Duplicated+row.Appeared+row.Kept == 0
+		switch {
+		case isCalm:
+			calm++
+			continue
+		case len(t.rows) == most:
+			hidden++
+			continue
+		}
+		server := "others"
+		if row.Server.IsValid() {
+			server = row.Server.String()
+		}
+		n := func(v uint64) string {
+			if v == 0 {
+				return ""
+			}
+			return grouped(v)
+		}
+		slowest := ""
+		if row.Arrived > 0 {
+			slowest = string(digits.AppendElapsed(nil, max(0, row.Slowest), " "))
+		}
+		way := [...]string{"?", "there", "back"}[row.Way]
+		t.rows = append(t.rows, tableRow{cells: []string{server, p.kind(row.Kind), way, grouped(row.Sent), n(row.Missing()), n(row.Late), n(row.Reordered),
+			n(row.Changed), n(row.Duplicated), n(row.Kept + row.Appeared), slowest}})
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	p.writeTitle("By server and kind", "")
+	p.writeTable(t)
+	if calm > 0 {
+		p.writeLine(tableIndent, "%s without a difference", digits.Counted(uint64(calm), "other kind is", "other kinds are"))
+	}
+	if hidden > 0 {
+		p.writeLine(tableIndent, "%s: -o json has all", digits.Counted(uint64(hidden), "more kind", "more kinds"))
+	}
+}
+
+// writeBasis writes what the comparison rests on: clocks, translation, what was left out.
+func (p *diffPage) writeBasis() {
+	p.writeTitle("Basis", "")
+	c := &p.r.Clock
+	for s, name := range diffSides {
+		n := &p.r.Captures[s]
+		var outside uint64
+		for _, k := range p.r.Counts[s][compare.Outside] {
+			outside += k
+		}
+		p.writeLine(tableIndent, "%s: %s, of which %s; %s at a time, or within %s of the end of one, that the other does not cover",
+			name, digits.Counted(n.Packets, "packet"), digits.Counted(n.Datagrams, "UDP datagram is compared", "UDP datagrams are compared"), grouped(outside), digits.Span(p.r.Wait))
+	}
+	if n := p.r.Captures[0].Incomplete + p.r.Captures[1].Incomplete; n > 0 {
+		p.writeLine(tableIndent, "%s never complete", digits.Counted(n, "set of fragments was", "sets of fragments were"))
+	}
+	switch {
+	case c.Pairs == 0:
+		p.writeLine(tableIndent, "The clocks could not be compared, and count as equal.")
+	case c.IsOneWay:
+		p.writeLine(tableIndent, "HOST's clock is %s ahead of EDGE's, or less, as one way only was seen: delays are relative to the fastest; by %s.", signed(c.Offset), digits.Counted(uint64(c.Pairs), "datagram"))
+	default:
+		drift := "the drift cannot be determined"
+		if c.DriftError > 0 {
+			drift = fmt.Sprintf("it runs %.2f ± %.2f ppm faster", c.Drift*1e6, c.DriftError*1e6)
+		}
+		p.writeLine(tableIndent, "HOST's clock is %s ahead of EDGE's, ± %s; %s; by %s.", signed(c.Offset),
+			digits.AppendElapsed(nil, int64(c.Error), " "), drift, digits.Counted(uint64(c.Pairs), "datagram"))
+		p.writeLine(tableIndent, "Usual delay: %s to the servers, %s back, if both take equally long.", digits.AppendElapsed(nil, c.Usual(compare.ToServer), " "), digits.AppendElapsed(nil, c.Usual(compare.ToClient), " "))
+	}
+	p.writeTranslations()
+	if p.r.ComparedTo > 0 {
+		p.writeLine(tableIndent, "Datagrams were cut when they were captured: payloads are compared by their first %s.", digits.Counted(uint64(p.r.ComparedTo), "byte"))
+	}
+	if p.r.JudgedEarly > 0 {
+		p.writeLine(tableIndent, "%s before the wait was over, for lack of memory: --memory gives more.", digits.Counted(p.r.JudgedEarly, "datagram was judged", "datagrams were judged"))
+	}
+	if p.r.Untracked > 0 {
+		p.writeLine(tableIndent, "There was no room for %s of translated addresses.", digits.Counted(p.r.Untracked, "name"))
+	}
+}
+
+func signed(d time.Duration) string {
+	if d < 0 {
+		return "-" + string(digits.AppendElapsed(nil, int64(-d), " "))
+	}
+	return string(digits.AppendElapsed(nil, int64(d), " "))
+}
+
+func (p *diffPage) writeTranslations() {
+	const most = 5 // chosen: the summary stays on one screen
+	for i := range p.r.Translations {
+		if i == most {
+			p.writeLine(tableIndent, "%s: -o json has all", digits.Counted(uint64(len(p.r.Translations)-most), "more end is translated", "more ends are translated"))
+			return
+		}
+		t := &p.r.Translations[i]
+		p.writeLine(tableIndent, "%s at EDGE is %s at HOST.", t.Edge, t.Host)
+	}
+}
+
+// writeList lists differences with their frames.
+func (p *diffPage) writeList() {
+	var total, shown int
+	t := &table{columns: []column{{head: "EDGE frame"}, {head: "HOST frame"}, {head: "time", isText: true, rank: 2}, {head: "what", isText: true},
+		{head: "server", isText: true, rank: 1}, {head: "client", isText: true, rank: 1}, {head: "kind", isText: true}, {head: "bytes"}}}
+	for i := range p.r.Differences {
+		d := &p.r.Differences[i]
+		if !p.x.Shows[d.Class] {
+			continue
+		}
+		if total++; shown >= p.x.Top {
+			continue
+		}
+		shown++
+		server, client := p.r.Ends(d)
+		frame := func(n uint64) string {
+			if n == 0 {
+				return "-"
+			}
+			return strconv.FormatUint(n, 10)
+		}
+		size := max(d.Sizes[0], d.Sizes[1])
+		what, note := p.describe(d)
+		t.rows = append(t.rows, tableRow{cells: []string{frame(d.Frames[0]), frame(d.Frames[1]), string(p.opt.appendTime(nil, d.Nanos, false)), what,
+			server.String(), client.String(), p.kind(d.Kind), grouped(uint64(size))}, note: note})
+	}
+	if total == 0 {
+		return
+	}
+	about := "all"
+	if uint64(total)+p.r.Unlisted > uint64(shown) {
+		about = "the first " + grouped(uint64(shown)) + " of " + grouped(uint64(total)+p.r.Unlisted) + "; -c lists more"
+	}
+	p.writeTitle("Differences", about)
+	p.writeTable(t)
+}
+
+// describe returns what became of a datagram, and more about it.
+func (p *diffPage) describe(d *compare.Difference) (what, note string) {
+	side := compare.Edge
+	if d.Frames[compare.Edge] == 0 {
+		side = compare.Host
+	}
+	sender, isKnown := p.r.Sender(d.Way)
+	switch d.Class {
+	case compare.Late:
+		return "late", "took " + string(digits.AppendElapsed(nil, d.Delay, " "))
+	case compare.Reordered:
+		return "out of order", ""
+	case compare.Changed:
+		return "changed", p.describeParts(d)
+	case compare.Duplicated:
+		return "copy", ""
+	case compare.AnsweredBetween:
+		if d.Way == compare.ToServer {
+			return "kept between", ""
+		}
+		return "answer from between", p.describeAnswer(d)
+	}
+	switch {
+	case !isKnown:
+		return "at " + diffSides[side] + " only", ""
+	case side != sender:
+		return "appeared between", ""
+	case d.Way == compare.ToServer:
+		return "lost there", ""
+	}
+	return "lost back", ""
+}
+
+func (p *diffPage) describeAnswer(d *compare.Difference) string {
+	near := p.r.Clients()
+	s := "answers frame " + strconv.FormatUint(d.Request, 10)
+	if d.SameAs > 0 {
+		s += fmt.Sprintf("; the same bytes as %s frame %d, %s older", diffSides[1-near], d.SameAs, digits.AppendElapsed(nil, d.Age, " "))
+	}
+	if ttl := d.TTL[near]; d.UsualTTL > 0 && ttl != d.UsualTTL {
+		s += fmt.Sprintf("; TTL %d, the server's own replies have %d", ttl, d.UsualTTL)
+	}
+	return s
+}
+
+func (p *diffPage) describeParts(d *compare.Difference) string {
+	parts, more := p.r.Parts(p.x.Registry, d)
+	var b []byte
+	for i := range parts {
+		if i > 0 {
+			b = append(b, "; "...)
+		}
+		x := &parts[i]
+		b = append(append(b, x.Name...), ' ')
+		for j := range x.Values {
+			if j > 0 {
+				b = append(b, " became "...)
+			}
+			switch v := &x.Values[j]; {
+			case v.Field != nil:
+				b = appendValue(b, &p.opt, v.Msg, v.Field)
+			case x.Def != nil:
+				b = append(b, "nothing"...)
+			default:
+				b = append(b, digits.Counted(uint64(len(v.Bytes)), "byte")...)
+			}
+		}
+	}
+	if more > 0 {
+		b = append(append(b, "; "...), digits.Counted(uint64(more), "more field", "more fields")...)
+	}
+	return string(b)
+}
