@@ -49,6 +49,7 @@ func toSentence(s string) string {
 // Kind is one kind of incident that qsniff floods reports.
 type Kind struct {
 	ID    string `json:"id"`
+	Code  string `json:"code"`
 	Level string `json:"level"`
 	What  string `json:"what"`
 	Apart string `json:"apart"`
@@ -61,7 +62,7 @@ func Kinds() []Kind {
 	for level := flood.Alert; ; level-- {
 		for k := flood.NoKind + 1; k < flood.NumKinds; k++ {
 			if d := k.Doc(); k.Level() == level {
-				all = append(all, Kind{ID: k.String(), Level: level.String(), What: d.What, Apart: d.Apart, Do: d.Do})
+				all = append(all, Kind{ID: k.String(), Code: d.Code, Level: level.String(), What: d.What, Apart: d.Apart, Do: d.Do})
 			}
 		}
 		if level == flood.Info {

@@ -115,16 +115,16 @@ func AppendFinding(dst []byte, f *Finding, width int) []byte {
 
 // AppendKinds appends the table of all kinds of incidents.
 func AppendKinds(dst []byte, ks []Kind, width int) []byte {
-	t := table{head: []string{"INCIDENT", "LEVEL", "WHAT"}}
+	t := table{head: []string{"INCIDENT", "ID", "LEVEL", "WHAT"}}
 	for _, k := range ks {
-		t.add(k.ID, k.Level, k.What)
+		t.add(k.ID, k.Code, k.Level, k.What)
 	}
 	return t.append(dst, width)
 }
 
 // AppendKind appends all that explains one kind of incidents.
 func AppendKind(dst []byte, k *Kind, width int) []byte {
-	dst = append(dst, k.ID+"  "+k.Level+", incident of qsniff floods\n"...)
+	dst = append(dst, k.ID+"  "+k.Code+"  "+k.Level+", incident of qsniff floods\n"...)
 	t := table{head: []string{"", ""}}
 	t.add("what", k.What)
 	t.add("apart", k.Apart)
