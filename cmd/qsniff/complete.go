@@ -145,5 +145,8 @@ func completeFindings(_ *cobra.Command, args []string, word string) ([]cobra.Com
 		add(k.ID, k.What)
 		add(k.Code, k.What)
 	}
+	for _, u := range manual.NotRaised() {
+		add(u.ID, u.What)
+	}
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
