@@ -246,12 +246,22 @@ func findingFields(o Options) []*field {
 	}
 }
 
+// kindCodes returns the ids of the kinds of incidents, each once.
+func kindCodes() (ids []string) {
+	for k := flood.NoKind + 1; k < flood.NumKinds; k++ {
+		ids = append(ids, k.Code())
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
 // incidentFields are those of incidents, which stand among the messages of a live capture.
 func incidentFields(reg *dissect.Registry) []*field {
 	return []*field{
 		newPresence("incident", "an incident was detected, changed, or is over", always),
 		newName("incident.event", "what happened to it", namesOf(flood.Ends+1), func(m *Matcher) bool { return m.setName(m.incident.Event.String()) }),
 		newName("incident.kind", "kind of the incident", namesOf(flood.NumKinds), func(m *Matcher) bool { return m.setName(m.incident.Kind.String()) }),
+		newName("incident.code", "stable id of that kind: qsniff explain ID", kindCodes(), func(m *Matcher) bool { return m.setName(m.incident.Kind.Code()) }),
 		{name: "incident.level", doc: "how urgent it is", typ: order, names: namesOf(flood.Alert + 1),
 			each: one(func(m *Matcher) bool { return m.setNum(uint64(m.incident.Level)) })},
 		newText("incident.target", `what it is about: "udp/198.51.100.17:27015"`, func(m *Matcher) bool { return m.setName(m.incident.Target.String()) }),

@@ -63,7 +63,7 @@ var matching = []string{
 	"split", "split.engine == source", "split.id == 343", "split.total > split.received", "split.received == 2", "split.size_field == 1248", "split.compressed",
 	"exchange", "exchange.id == 5", `exchange.verb == "answers late"`, "exchange.request_frame == 6", "client.name contains query", "rtt == 31ms and rtt > .03 and rtt in {30ms..40ms}", "challenge_rtt == 12ms",
 	"finding and count(finding) == 2 and finding == LIM-01", "finding.severity >= warn and finding.severity == note and not all finding.severity >= warn and not finding.severity > warn",
-	"finding.fault == server", "not incident and not incident.event and not incident.kind and not incident.level and not incident.target and not incident.id and not incident.protocol and not incident.class",
+	"finding.fault == server", "not incident and not incident.event and not incident.kind and not incident.code and not incident.level and not incident.target and not incident.id and not incident.protocol and not incident.class",
 	"server_name == Arena and lower(server_name) == arena", "map == de_dust2 and map[0:3] == \"de_\" and len(map) == 8", "players == 17 and 10 < players < 20", "max_players > players",
 	"payload[4] == 49 and payload contains \"Arena\\x00\"", "goldsource.info.name or a2s.info.name", "not (master or ase)",
 }
@@ -127,7 +127,7 @@ func TestRecords(t *testing.T) {
 		{"frame.time_relative == 1s", true, false},
 		{"frame.time_epoch == 3", false, true},
 		{"incident", false, true},
-		{"incident.event == close and incident.id == 3 and incident.kind == other_flood", false, true},
+		{"incident.event == close and incident.id == 3 and incident.kind == other_flood and incident.code == DOS-O01", false, true},
 		{"incident.level >= warn and incident.level < alert and not incident.level == info", false, true},
 		{"incident.target contains \"198.51.100\" and incident.class == tcp_syn", false, true},
 		{"incident.protocol == goldsource", false, true},

@@ -64,3 +64,18 @@ func TestUnopenedCountsOnce(t *testing.T) {
 		t.Errorf("when it comes back\ngot  %d\nwant 2", b.unopened)
 	}
 }
+
+// Every kind has an id of the form that findings have, and ids are output: none changes.
+func TestKindCodes(t *testing.T) {
+	want := map[Kind]string{
+		FloodFew: "DOS-F02", FloodDistributed: "DOS-F02", FloodSpoofed: "DOS-F01", FloodSuspect: "DOS-S01",
+		Reflection: "DOS-R01", ReplyFloodVictim: "DOS-V01", ChallengeBypass: "DOS-B01", JunkFlood: "DOS-J01",
+		RconBruteforce: "RCN-07", RconMisconfig: "RCN-10", Scan: "DOS-N01", Survey: "DOS-N02", Crowd: "DOS-P02",
+		Poller: "DOS-P01", OpenAmplifier: "DOS-A01", OtherFlood: "DOS-O01",
+	}
+	for k := NoKind + 1; k < NumKinds; k++ {
+		if got := k.Code(); got != want[k] || got == "" {
+			t.Errorf("%v\ngot  %s\nwant %s", k, got, want[k])
+		}
+	}
+}

@@ -162,7 +162,7 @@ func (e *emitter) emitNote(key, conn uint64) {
 		x.end = len(seg.buf)
 		x.noteHole(&r.Hole)
 	}
-	x.fact = track.Fact{Server: r.Server, Client: r.Client, Age: r.Nanos - e.now.shift}
+	x.fact = track.Fact{Frame: r.Frames[0], Server: r.Server, Client: r.Client, Age: r.Nanos - e.now.shift}
 	x.found = [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}
 	e.turns.addNote(seg, &x, r, conn)
 	seg.spans = append(seg.spans, x)

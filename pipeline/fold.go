@@ -354,7 +354,7 @@ func (f *fold) tellListener(seg *segment, s *span) {
 	found := seg.found[s.found[0]:s.found[1]]
 	if s.fact.Proto == nil { // a record
 		for _, x := range found {
-			f.listener.AddFinding(s.key, s.nanos, s.fact.Server, s.fact.Client, x)
+			f.listener.AddFinding(s.fact.Frame, s.nanos, s.fact.Server, s.fact.Client, x)
 		}
 		return
 	}

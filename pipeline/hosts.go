@@ -90,7 +90,7 @@ func (h *hostFindings) raise(x *track.Raised) {
 	last, found := x.Frames[len(x.Frames)-1], track.Found{Expert: x.Expert}
 	found.Frames = [2]uint64{x.Frames[0], last}
 	if h.hold != nil && !h.hold.isEmpty() {
-		s := span{key: last, nanos: x.Nanos, post: -1, truth: filter.All, fact: track.Fact{Server: x.Server, Client: x.Client}}
+		s := span{key: last, nanos: x.Nanos, post: -1, truth: filter.All, fact: track.Fact{Frame: last, Server: x.Server, Client: x.Client}}
 		h.hold.addRecord(s, []track.Found{found}, h.appendRecord)
 		return
 	}

@@ -148,7 +148,7 @@ func (c *Collector) addReply(p *pipeline.Pick, n *note) {
 	k := r.kind
 	x := part{typ: n.typ, number: n.number}
 	switch {
-	case k.cut == r.serial:
+	case k.cut == r.serial, k.isRepeated(&r, n): // of a reply that came again, whole or not, the first is kept
 		return
 	case !n.isWhole:
 		k.cut = r.serial
@@ -190,14 +190,18 @@ func (c *Collector) requestOf(p *pipeline.Pick, n *note) pendingKey {
 	return at
 }
 
-// addPart adds a message to the answer of k if it is of the same request. Of datagrams a
-// second one of the same type repeats the first.
+// isRepeated reports whether k has a reply of n's type from the same request already: of
+// datagrams a second one of the same type repeats the first.
+func (k *kind) isRepeated(r *pendingRequest, n *note) bool {
+	return !k.isTCP && n.typ != nil && k.request == r.serial && slices.ContainsFunc(k.answer, func(y part) bool { return y.typ == n.typ })
+}
+
+// addPart adds a message to the answer of k if it is of the same request.
 func (c *Collector) addPart(k *kind, r *pendingRequest, x part, n *note) {
 	if k.request == 0 {
 		k.request, k.isPlain, k.refuses = r.serial, !r.brings, n.refuses
 	}
-	isRepeat := !k.isTCP && slices.ContainsFunc(k.answer, func(y part) bool { return y.typ == x.typ })
-	if k.request != r.serial || isRepeat {
+	if k.request != r.serial {
 		return
 	}
 	if len(k.answer) == maxParts || c.replies+len(n.data) > maxReplies {

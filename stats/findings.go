@@ -47,7 +47,8 @@ type Repeats struct {
 	// Server and Client are not valid where the finding is about neither. The port of Client is
 	// 0 where it has several.
 	Server, Client netip.AddrPort
-	First, Last    int64 // Unix nanoseconds
+	First, Last    int64  // Unix nanoseconds of the packets that decided the first and the last one
+	Frame          uint64 // the packet of First
 	Frames         []uint64
 	Count          uint64
 	Evicted        uint64 // of how many pairs this is the sum, which had no room in the table
@@ -119,14 +120,17 @@ func (c *FindingCollector) add(frame uint64, nanos int64, server, client netip.A
 		r.Detail, r.Frames = gone.Val.Detail[:0], gone.Val.Frames[:0] // their memory is used again
 	}
 	if r.Count == 0 {
-		r.Expert, r.Server, r.Client, r.First, r.Last = found.Expert, server, client, nanos, nanos
+		r.Expert, r.Server, r.Client, r.First, r.Last, r.Frame = found.Expert, server, client, nanos, nanos, frame
 		r.Detail = append(r.Detail, found.Detail...)
 	}
 	if r.Client.Port() != client.Port() {
 		r.Client = netip.AddrPortFrom(client.Addr(), 0)
 	}
 	r.Count++
-	r.First, r.Last = min(r.First, nanos), max(r.Last, nanos)
+	if nanos < r.First {
+		r.First, r.Frame = nanos, frame
+	}
+	r.Last = max(r.Last, nanos)
 	r.addFrames(found.Frames, frame)
 }
 
@@ -147,12 +151,15 @@ func (c *FindingCollector) addEvicted(gone *Repeats) {
 	k := evictedKey{gone.Expert.Code, gone.Expert.Severity}
 	r := c.evicted[k]
 	if r == nil {
-		r = &Repeats{Expert: finding.Expert{Code: k.code, Severity: k.severity, Field: -1}, First: gone.First, Last: gone.Last}
+		r = &Repeats{Expert: finding.Expert{Code: k.code, Severity: k.severity, Field: -1}, First: gone.First, Last: gone.Last, Frame: gone.Frame}
 		c.evicted[k] = r
 	}
 	r.Evicted++
 	r.Count += gone.Count
-	r.First, r.Last = min(r.First, gone.First), max(r.Last, gone.Last)
+	if gone.First < r.First {
+		r.First, r.Frame = gone.First, gone.Frame
+	}
+	r.Last = max(r.Last, gone.Last)
 	for _, frame := range gone.Frames {
 		r.addFrames([2]uint64{}, frame)
 	}

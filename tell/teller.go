@@ -207,7 +207,7 @@ func (t *Teller) AddFinding(frame uint64, nanos int64, server, client netip.Addr
 		t.begun++
 		x = &findingThread{no: t.begun, name: fmt.Sprintf("%s-f%d", t.run, t.begun), next: growth}
 		x.Repeats = stats.Repeats{Expert: found.Expert, Detail: append([]byte(nil), found.Detail...), Server: server, Client: client,
-			First: nanos, Last: nanos, Frames: []uint64{frame}, Count: 1}
+			First: nanos, Last: nanos, Frame: frame, Frames: []uint64{frame}, Count: 1}
 		t.findings[k] = x
 		t.tellFinding(x, Begins, flood.Begins)
 		return

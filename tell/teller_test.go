@@ -153,7 +153,7 @@ func TestFindingLine(t *testing.T) {
 	x, got := newTeller(Options{HasFindings: true})
 	x.AddFinding(7, start.UnixNano(), server, server, found(finding.Error, " indeed"))
 	want := jsonl.AppendFindings(nil, &render.Findings{FindingSummary: stats.FindingSummary{Repeats: []stats.Repeats{{
-		Expert: found(finding.Error, "").Expert, Detail: []byte(" indeed"), Server: server, Client: server, First: start.UnixNano(), Last: start.UnixNano(), Frames: []uint64{7}, Count: 1}}}})
+		Expert: found(finding.Error, "").Expert, Detail: []byte(" indeed"), Server: server, Client: server, First: start.UnixNano(), Last: start.UnixNano(), Frame: 7, Frames: []uint64{7}, Count: 1}}}})
 	line := strings.Replace(string((*got)[0].Line)+"\n", `"event":"open","thread":"20261123T030000Z-f1",`, "", 1)
 	if line != string(want) {
 		t.Errorf("got  %swant %s", line, want)

@@ -132,15 +132,21 @@ func completeFindings(_ *cobra.Command, args []string, word string) ([]cobra.Com
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var found []cobra.Completion
-	for _, f := range all {
-		if strings.HasPrefix(f.ID, word) {
-			found = append(found, cobra.CompletionWithDesc(f.ID, f.Seen))
+	seen := map[string]bool{} // kinds share ids
+	add := func(id, what string) {
+		if strings.HasPrefix(id, word) && !seen[id] {
+			found, seen[id] = append(found, cobra.CompletionWithDesc(id, what)), true
 		}
 	}
+	for _, f := range all {
+		add(f.ID, f.Seen)
+	}
 	for _, k := range manual.Kinds() {
-		if strings.HasPrefix(k.ID, word) {
-			found = append(found, cobra.CompletionWithDesc(k.ID, k.What))
-		}
+		add(k.ID, k.What)
+		add(k.Code, k.What)
+	}
+	for _, u := range manual.NotRaised() {
+		add(u.ID, u.What)
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,9 +16,9 @@ func newExplain(io streams) *cobra.Command {
 		Short:   "explain a finding, or a kind of incident",
 		Long: `explain prints what a finding means, by the id that stands with it in the output:
 what was seen, what that means for the author of a client or the administrator of a
-server, and what to do about it. For a kind of incident, such as flood_spoofed, it
-prints what that is, how it differs from legitimate load, and what to do. Without an id
-it lists all findings, and then all kinds of incidents.
+server, and what to do about it. For a kind of incident, such as flood_spoofed or
+DOS-F01, its id, it prints what that is, how it differs from legitimate load, and what
+to do. Without an id it lists all findings, and then all kinds of incidents.
 
 Severities: "error", the protocol is broken or harm is being done; "warn", it will
 hurt somebody; "note", it explains a surprise; "chat", a normal event worth a mark.
@@ -50,26 +51,49 @@ Exit status: 0 fine, 1 no finding and no kind of incident has that id, 2 wrong u
 				return manual.AppendKinds(append(manual.AppendFindings(dst, all, width), '\n'), kinds, width)
 			})
 		}
-		var ids []string
-		for i, f := range all {
-			if strings.EqualFold(f.ID, args[0]) {
-				return printList(io.out, *output, all[i:i+1], func(dst []byte, width int) []byte {
-					return manual.AppendFinding(dst, &all[i], width)
-				})
-			}
-			ids = append(ids, f.ID)
+		rows, write, ids := findExplained(all, kinds, args[0])
+		if len(rows) == 0 {
+			return unknownNameError("no finding and no kind of incident has the id", args[0], ids, "qsniff explain")
 		}
-		for i, k := range kinds {
-			if strings.EqualFold(k.ID, args[0]) {
-				return printList(io.out, *output, kinds[i:i+1], func(dst []byte, width int) []byte {
-					return manual.AppendKind(dst, &kinds[i], width)
-				})
-			}
-			ids = append(ids, k.ID)
-		}
-		return unknownNameError("no finding and no kind of incident has the id", args[0], ids, "qsniff explain")
+		return printList(io.out, *output, rows, write)
 	}
 	return cmd
+}
+
+// findExplained returns what has an id, the finding first, and the function that writes it for
+// people: kinds of incidents can share an id, also with a finding. ids are all that there are.
+func findExplained(all []manual.Finding, kinds []manual.Kind, id string) (rows []any, write func([]byte, int) []byte, ids []string) {
+	var parts []func([]byte, int) []byte
+	add := func(row any, part func([]byte, int) []byte) {
+		rows, parts = append(rows, row), append(parts, part)
+	}
+	for i := range all {
+		if ids = append(ids, all[i].ID); strings.EqualFold(all[i].ID, id) {
+			add(all[i], func(dst []byte, width int) []byte { return manual.AppendFinding(dst, &all[i], width) })
+		}
+	}
+	for i := range kinds {
+		if ids = append(ids, kinds[i].ID); !slices.Contains(ids, kinds[i].Code) {
+			ids = append(ids, kinds[i].Code)
+		}
+		if strings.EqualFold(kinds[i].ID, id) || strings.EqualFold(kinds[i].Code, id) {
+			add(kinds[i], func(dst []byte, width int) []byte { return manual.AppendKind(dst, &kinds[i], width) })
+		}
+	}
+	for _, u := range manual.NotRaised() {
+		if ids = append(ids, u.ID); strings.EqualFold(u.ID, id) {
+			add(u, func(dst []byte, width int) []byte { return manual.AppendUnraised(dst, &u, width) })
+		}
+	}
+	return rows, func(dst []byte, width int) []byte {
+		for i, part := range parts {
+			if i > 0 {
+				dst = append(dst, '\n')
+			}
+			dst = part(dst, width)
+		}
+		return dst
+	}, ids
 }
 
 // listFindings returns every finding that a run can raise.

@@ -4,14 +4,20 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"qsniff/capture"
+	"qsniff/capture/file"
 )
 
 // foundLine is what lines of read and of findings have of a finding.
 type foundLine struct {
 	ID, Severity, Text string
 	Count              uint64
+	Frame              uint64
+	Time               string
 	Frames             []uint64
 	Findings           []foundLine
 }
@@ -53,12 +59,43 @@ func TestFindingsEach(t *testing.T) {
 		if diff := cmp.Diff(countFound(t, read), countFound(t, lines)); diff != "" {
 			t.Errorf("read -, findings +\n%s", diff)
 		}
+		checkFrames(t, name, lines)
 		page, _, _ := output(t, "findings", smallTables, "--utc", name)
 		table, _, _ := output(t, "findings", smallTables, "-o", "csv", name)
 		harmless(t, page)
 		harmless(t, strings.ReplaceAll(table, "\r\n", "\n"))
 		secretless(t, page+lines+table)
 	}, "hostile")
+}
+
+// checkFrames: the frame and the time of a finding are of one packet of the capture.
+func checkFrames(t *testing.T, name, lines string) {
+	t.Helper()
+	times := map[uint64]int64{}
+	src, err := file.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	for b := new(capture.Batch); err == nil; {
+		err = src.Read(b)
+		for i := range b.Packets {
+			times[b.Packets[i].No] = b.Packets[i].Nanos
+		}
+	}
+	for line := range strings.Lines(lines) {
+		var x foundLine
+		if err := json.Unmarshal([]byte(line), &x); err != nil {
+			t.Fatal(err)
+		}
+		at, err := time.Parse(time.RFC3339Nano, x.Time)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := at.UnixNano(), times[x.Frame]; got != want {
+			t.Errorf("%s at frame %d\ngot  %d\nwant %d", x.ID, x.Frame, got, want)
+		}
+	}
 }
 
 // TestFindingsJobs: the findings of all captures are the same with any number of goroutines,

@@ -183,7 +183,7 @@ func (o *replayOptions) readBook(ctx context.Context, reg *dissect.Registry, nam
 // chooseBook returns the book of a server, or the first one if server is not valid.
 func chooseBook(all []*replay.Book, server netip.AddrPort, errs io.Writer) (*replay.Book, error) {
 	if len(all) == 0 {
-		return nil, &hintedError{errors.New("nothing to replay: no request in the capture has a reply"), "capture both directions; qsniff follow shows exchanges"}
+		return nil, &hintedError{errors.New("nothing to replay: no request in the capture has a whole reply"), "capture both directions and whole packets; qsniff follow shows exchanges"}
 	}
 	for _, b := range all {
 		if server == b.Server || !server.IsValid() {

@@ -30,6 +30,7 @@ const (
 	metaExchange
 	metaTook
 	metaFindings
+	metaCut
 )
 
 // metas lists the columns that belong to no protocol, in the order of the default.
@@ -53,12 +54,19 @@ var metas = []Column{
 	{Name: "findings", meta: metaFindings},
 }
 
+// cutColumn lists the fields whose values end early. It is no default column: scripts rely on
+// the header of those.
+var cutColumn = Column{Name: "cut", meta: metaCut}
+
 // DefaultColumns returns the columns of a table for which none were chosen.
 func DefaultColumns() []Column { return append([]Column(nil), metas...) }
 
-// ColumnNamed returns the column with a name: a default column, a field of one of protos,
-// or a field that belongs to no protocol. ok is false where there is none.
+// ColumnNamed returns the column with a name: a default column, "cut", a field of one of
+// protos, or a field that belongs to no protocol. ok is false where there is none.
 func ColumnNamed(name string, protos []*dissect.Proto) (c Column, ok bool) {
+	if name == cutColumn.Name {
+		return cutColumn, true
+	}
 	for _, c := range metas {
 		if c.Name == name {
 			return c, true

@@ -137,6 +137,29 @@ func (r *Renderer) appendCell(dst []byte, e *render.Event, c *Column) []byte {
 		return digits.AppendMillis(dst, e.Exchange.RTT)
 	case metaFindings:
 		return appendIDs(dst, m.Expert)
+	case metaCut:
+		return appendCutNames(dst, m)
+	}
+	return dst
+}
+
+// appendCutNames appends the names of the fields of which m's last value ends early. Of a text
+// with secrets in it, that is the name of the text.
+func appendCutNames(dst []byte, m *dissect.Message) []byte {
+	lo := len(dst)
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		if f.Flags&dissect.Cut == 0 || f.Def.Flags&dissect.Size != 0 { // that is the length on the wire
+			continue
+		}
+		if len(dst) > lo {
+			dst = append(dst, ';')
+		}
+		d := f.Def
+		if d.PartOf != nil {
+			d = d.PartOf
+		}
+		dst = append(dst, d.Name...)
 	}
 	return dst
 }

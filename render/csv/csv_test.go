@@ -24,6 +24,7 @@ var (
 	defFloat  = dissect.Def{Name: "t.float", Kind: dissect.Float}
 	defLetter = dissect.Def{Name: "t.letter", Kind: dissect.Char}
 	defRaw    = dissect.Def{Name: "t.raw", Kind: dissect.Bytes}
+	defPad    = dissect.Def{Name: "t.pad", Kind: dissect.Bytes, Flags: dissect.Size}
 	defAddr   = dissect.Def{Name: "t.addr", Kind: dissect.Addr}
 	defSecret = dissect.Def{Name: "t.password", Kind: dissect.Text, Flags: dissect.Secret}
 	defHidden = dissect.Def{Name: "t.name_secret", Kind: dissect.Text, Flags: dissect.Secret, PartOf: &defName}
@@ -79,6 +80,15 @@ func TestCells(t *testing.T) {
 		{"letters", "t.name", "é東\x00", 6, text, "é東"},
 		{"by role", "server_name", "x\x00", 2, text, "x"},
 		{"text cut", "t.name", "ab", 9, text, "ab"},
+		{"name of a text that is cut", "cut", "ab", 9, text, "t.name"},
+		{"nothing cut", "cut", "ab\x00", 3, text, ""},
+		{"cut between two values", "cut", "ab\x00", 9, func(c *dissect.Cursor) { c.CString(&defName); c.U8(&defCount) }, ""},
+		{"name of a number that is cut", "cut", "ab\x00\xfe", 9, func(c *dissect.Cursor) { c.CString(&defName); c.I32(&defInt) }, "t.int"},
+		{"bytes cut by the sender", "cut", "\x01", 1, func(c *dissect.Cursor) { c.Take(&defRaw, 2) }, "t.raw"},
+		{"a length is whole", "cut", "\x00\x00", 9, func(c *dissect.Cursor) { c.Rest(&defPad) }, ""},
+		{"cut within a text with secrets", "cut", "set pw", 11, func(c *dissect.Cursor) {
+			c.Pieces(&defName, &defHidden, 6, 0, func(b []byte) (int, int) { return strings.Index(string(b), "pw"), len(b) })
+		}, "t.name"},
 		{"two values", "t.count", "\x01\x02", 2, func(c *dissect.Cursor) { c.U8(&defCount); c.U8(&defCount) }, "1;2"},
 		{"first by role", "players", "\x01\x02", 2, func(c *dissect.Cursor) { c.U8(&defCount); c.U8(&defCount) }, "1"},
 		{"negative number is no formula", "t.int", "\xfe\xff\xff\xff", 4, func(c *dissect.Cursor) { c.I32(&defInt) }, "-2"},

@@ -9,7 +9,7 @@ import (
 )
 
 // findingsHeader names the columns of findings.
-const findingsHeader = "severity,id,fault,count,first,last,server,client,frames,text\r\n"
+const findingsHeader = "severity,id,fault,count,first,last,server,client,frames,text,frame\r\n"
 
 // AppendFindings appends a table of findings, a line for each with its repeats.
 func AppendFindings(dst []byte, f *render.Findings) []byte {
@@ -38,7 +38,10 @@ func appendRepeats(dst []byte, r *stats.Repeats) []byte {
 	}
 	dst = append(dst, ',')
 	lo := len(dst)
-	dst = quoteCell(appendText(dst, r.AppendText(nil)), lo)
+	dst = append(quoteCell(appendText(dst, r.AppendText(nil)), lo), ',')
+	if r.Frame > 0 { // the packet of the column first
+		dst = strconv.AppendUint(dst, r.Frame, 10)
+	}
 	return append(dst, "\r\n"...)
 }
 

@@ -39,6 +39,9 @@ func (r *Renderer) appendMembers(dst []byte, m *dissect.Message, i int, depth ui
 		switch f.Def.Kind {
 		case dissect.List:
 			dst, i = r.appendList(dst, m, i)
+			if last := &m.Fields[i-1]; last.Depth == f.Depth+1 && last.Def.Kind != dissect.Group {
+				dst = appendCut(dst, f, last)
+			}
 		case dissect.Group:
 			dst, i = r.appendObject(dst, m, i+1, f.Depth+1)
 		default:
@@ -97,8 +100,19 @@ func findJoined(m *dissect.Message, from int, d *dissect.Def) int {
 	return len(m.Fields)
 }
 
-// appendMember appends the value that the n fields from index i on have together, and a
-// second member with their bytes where these cannot be told from the value.
+// appendCut appends a member beside that of f where last, the last field that f's value is made
+// of, ends early: a text that was cut is a text like any other. A length is that on the wire.
+func appendCut(dst []byte, f, last *dissect.Field) []byte {
+	if last.Flags&dissect.Cut == 0 || f.Def.Flags&dissect.Size != 0 {
+		return dst
+	}
+	dst = append(append(dst, `,"`...), f.Def.Key()...)
+	return append(dst, `_cut":true`...)
+}
+
+// appendMember appends the value that the n fields from index i on have together, a second
+// member with their bytes where these cannot be told from the value, and one that says
+// where the value ends early.
 func (r *Renderer) appendMember(dst []byte, m *dissect.Message, i, n int) []byte {
 	f, whole := &m.Fields[i], true
 	if n > 1 {
@@ -107,7 +121,7 @@ func (r *Renderer) appendMember(dst []byte, m *dissect.Message, i, n int) []byte
 		dst, whole = r.appendValue(dst, m, f)
 	}
 	if whole {
-		return dst
+		return appendCut(dst, f, &m.Fields[i+n-1])
 	}
 	dst = append(append(dst, `,"`...), f.Def.Key()...)
 	dst = append(dst, `_hex":"`...)
@@ -115,7 +129,7 @@ func (r *Renderer) appendMember(dst []byte, m *dissect.Message, i, n int) []byte
 		at := len(dst)
 		dst = unquote(r.appendRaw(dst, &m.Fields[j], m.Bytes(&m.Fields[j])), at)
 	}
-	return append(dst, '"')
+	return appendCut(append(dst, '"'), f, &m.Fields[i+n-1])
 }
 
 // appendPieces appends the string that the n fields from index i on make together. whole

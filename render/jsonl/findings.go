@@ -46,6 +46,9 @@ func (w *writer) writeFinding(r *stats.Repeats) {
 	w.text("fault", r.Expert.Code.Fault.String())
 	w.time("time", r.First)
 	w.time("last", r.Last)
+	if r.Frame > 0 {
+		w.uint("frame", r.Frame)
+	}
 	w.key("frames")
 	w.dst = appendFrames(append(w.dst, '['), r.Frames)
 	w.end("server", r.Server)

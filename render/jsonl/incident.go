@@ -55,6 +55,7 @@ func (w *writer) writeIncident(in *flood.Incident) {
 	w.uint("id", in.ID)
 	w.uint("campaign", in.Campaign)
 	w.text("kind", in.Kind.String())
+	w.text("code", in.Kind.Code())
 	w.text("level", in.Level.String())
 	w.text("target", in.Target.String())
 	w.writeTargets(in)

@@ -40,6 +40,9 @@ func (r *Renderer) appendLayout(dst []byte, m *dissect.Message, pieces []render.
 		if f.Flags&(dissect.Aux|dissect.Generated) != 0 { // its bytes are another field's
 			dst = append(dst, `,"aux":true`...)
 		}
+		if f.Flags&dissect.Cut != 0 {
+			dst = append(dst, `,"cut":true`...)
+		}
 		if f.Len > 0 {
 			dst = appendFrom(dst, f, pieces)
 		}

@@ -96,15 +96,26 @@ func AppendFindings(dst []byte, fs []Finding, width int) []byte {
 	return t.append(dst, width)
 }
 
+// AppendUnraised appends why an id is not raised, and what to look at instead.
+func AppendUnraised(dst []byte, u *Unraised, width int) []byte {
+	return appendAbout(append(dst, u.ID+"  is not raised\n"...), width, [][2]string{{"what", u.What}, {"why", u.Why}, {"instead", u.Instead}})
+}
+
 // AppendFinding appends all that is declared about one finding.
 func AppendFinding(dst []byte, f *Finding, width int) []byte {
 	dst = append(dst, f.ID+"  "+f.Severity+", fault: "+f.Fault+"\n"...)
-	t := table{head: []string{"", ""}}
-	t.add("seen", f.Seen)
-	t.add("means", f.Means)
-	t.add("do", f.Do)
+	about := [][2]string{{"seen", f.Seen}, {"means", f.Means}, {"do", f.Do}}
 	if f.Reference != "" {
-		t.add("see", f.Reference)
+		about = append(about, [2]string{"see", f.Reference})
+	}
+	return appendAbout(dst, width, about)
+}
+
+// appendAbout appends pairs of a word and a text, one under the other.
+func appendAbout(dst []byte, width int, pairs [][2]string) []byte {
+	t := table{head: []string{"", ""}}
+	for _, x := range pairs {
+		t.add(x[0], x[1])
 	}
 	starts, at := t.columns()
 	for _, r := range t.rows {
@@ -115,24 +126,17 @@ func AppendFinding(dst []byte, f *Finding, width int) []byte {
 
 // AppendKinds appends the table of all kinds of incidents.
 func AppendKinds(dst []byte, ks []Kind, width int) []byte {
-	t := table{head: []string{"INCIDENT", "LEVEL", "WHAT"}}
+	t := table{head: []string{"INCIDENT", "ID", "LEVEL", "WHAT"}}
 	for _, k := range ks {
-		t.add(k.ID, k.Level, k.What)
+		t.add(k.ID, k.Code, k.Level, k.What)
 	}
 	return t.append(dst, width)
 }
 
 // AppendKind appends all that explains one kind of incidents.
 func AppendKind(dst []byte, k *Kind, width int) []byte {
-	dst = append(dst, k.ID+"  "+k.Level+", incident of qsniff floods\n"...)
-	t := table{head: []string{"", ""}}
-	t.add("what", k.What)
-	t.add("apart", k.Apart)
-	t.add("do", k.Do)
-	starts, at := t.columns()
-	for _, r := range t.rows {
-		dst = appendRow(dst, r, starts, at, width)
-	}
+	dst = append(dst, k.ID+"  "+k.Code+"  "+k.Level+", incident of qsniff floods\n"...)
+	dst = appendAbout(dst, width, [][2]string{{"what", k.What}, {"apart", k.Apart}, {"do", k.Do}})
 	return append(dst, "  rules and thresholds: qsniff floods --explain\n"...)
 }
 

@@ -23,7 +23,7 @@ func AppendFindings(dst []byte, f *render.Findings, opt Options) []byte {
 	if len(f.Repeats) == 0 {
 		return p.dst
 	}
-	p.writeLine(0, "qsniff explain ID says what a finding means and what to do. Of repeats, frame and sentence are those of the first.")
+	p.writeLine(0, "qsniff explain ID says what a finding means and what to do. FRAME is the packet of FIRST, which decided the finding; of repeats, it and the sentence are those of the first.")
 	servers := groupByServer(f.Repeats)
 	for _, s := range servers[:min(len(servers), f.Top)] {
 		for _, g := range s.groups {
@@ -177,13 +177,16 @@ func (p *statsPage) writeFindingGroup(server string, g *faultFindings) {
 		return cmp.Or(-cmp.Compare(a.Expert.Severity, b.Expert.Severity), -cmp.Compare(a.Count, b.Count))
 	})
 	for _, r := range g.rows {
-		frame := "-"
-		if len(r.Frames) > 0 {
-			frame = fmt.Sprint(r.Frames[0])
+		frame, sentence := "-", string(display.AppendEscaped(nil, r.AppendText(nil), 0))
+		if r.Frame > 0 {
+			frame = fmt.Sprint(r.Frame)
+		}
+		if len(r.Frames) > 0 && r.Frames[0] < r.Frame && !strings.Contains(sentence, "frame") {
+			sentence += fmt.Sprintf(" (evidence from frame %d on)", r.Frames[0])
 		}
 		t.rows = append(t.rows, tableRow{cells: []string{r.Expert.Severity.String(), r.Expert.Code.ID, grouped(r.Count), frame,
 			p.formatSecond(r.First), p.formatSecond(r.Last), r.formatClients()},
-			note: string(display.AppendEscaped(nil, r.AppendText(nil), 0)), style: p.opt.Palette.severity[r.Expert.Severity]})
+			note: sentence, style: p.opt.Palette.severity[r.Expert.Severity]})
 	}
 	p.writeTitle(server, "caused by the "+g.fault.String())
 	p.writeTable(&t)

@@ -104,6 +104,18 @@ func findingsPage(codes []*finding.Code) []byte {
 	b.WriteString("# Findings\n\n" + notice)
 	b.WriteString("What `qsniff explain ID` prints. Ids are stable: none is renamed or used again.\n")
 	writeFindings(&b, manual.Findings(codes))
+	b.WriteString("\n## Incidents\n\nThe kinds of incidents of `qsniff floods` have ids, too: `code` in JSON, `incident.code` in filters. " +
+		"Kinds against which the same is done share one; where a finding reports the same as an incident, both have the same id.\n\n" +
+		"| id | kind | level | what it is |\n|---|---|---|---|\n")
+	kinds := manual.Kinds()
+	slices.SortStableFunc(kinds, func(a, b manual.Kind) int { return strings.Compare(a.Code, b.Code) })
+	for _, k := range kinds {
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", k.Code, k.ID, k.Level, escapeCell(k.What))
+	}
+	b.WriteString("\n## Not raised\n\nIds that people look up, and that nothing raises.\n")
+	for _, u := range manual.NotRaised() {
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n- Why: %s\n- Instead: %s\n", u.ID, escapeCell(u.What), escapeCell(u.Why), escapeCell(u.Instead))
+	}
 	return b.Bytes()
 }
 

@@ -124,7 +124,7 @@ export function incidentRows(report, range) {
 /** findingRows returns a row for each line of `findings`. */
 export function findingRows(report, range) {
   return report.findings
-    .map((f, i) => ({ ...f, key: i, at: parseTime(f.time), until: parseTime(f.last ?? f.time), rank: rankOf(f.severity), exchange: findExchange(report, f.frames) }))
+    .map((f, i) => ({ ...f, key: i, at: parseTime(f.time), until: parseTime(f.last ?? f.time), rank: rankOf(f.severity), frame: f.frame ?? f.frames?.[0], exchange: findExchange(report, [f.frame, ...(f.frames ?? [])]) }))
     .filter((f) => overlaps(range, f.at, f.until));
 }
 

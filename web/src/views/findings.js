@@ -21,13 +21,13 @@ export const findingColumns = (clock, isLive) => [
   { key: "count", label: "Times", number: true, cell: (f) => formatCount(f.count) },
   isLive
     ? { key: "until", label: "Last", cell: (f) => clock.time(f.until) }
-    : { key: "exchange", label: "Exchange", value: (f) => f.frames?.[0], cell: place },
+    : { key: "exchange", label: "Exchange", value: (f) => f.frame, cell: place },
 ];
 
 // place links a finding to its exchange, where the report has that.
 const place = (f) => (f.exchange === undefined
-  ? html`<span class="quiet">frame ${f.frames?.[0]}</span>`
-  : html`<a href=${linkTo("exchange", f.exchange)}>frame ${f.frames[0]}</a>`);
+  ? html`<span class="quiet">frame ${f.frame}</span>`
+  : html`<a href=${linkTo("exchange", f.exchange)}>frame ${f.frame}</a>`);
 
 export function Findings() {
   const { report, range, source } = usePage();
