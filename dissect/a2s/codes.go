@@ -87,6 +87,9 @@ var (
 		Do:    "read names and values as bytes",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = strconv.AppendUint(dst, e.A, 10)
+			if e.A == 1 {
+				return append(dst, " rule carries binary data in place of text"...)
+			}
 			return append(dst, " rules carry binary data in place of text"...)
 		}}
 	codeLimit = finding.Code{ID: "A2S-S12", Severity: finding.Warn, Fault: finding.Server,
