@@ -227,8 +227,9 @@ func TestStories(t *testing.T) {
 	text := string(page(t, storiesPage))
 	shown := map[string]bool{}
 	for _, m := range shownOutput.FindAllStringSubmatch(text, -1) {
-		args := strings.Fields(m[3])
-		shown[args[len(args)-1]] = true
+		for _, arg := range strings.Fields(m[3]) {
+			shown[arg] = true
+		}
 	}
 	if n := strings.Count(text, "\n$ qsniff "); n != len(shownOutput.FindAllString(text, -1)) {
 		t.Errorf("%d commands, of which %d can be checked", n, len(shownOutput.FindAllString(text, -1)))

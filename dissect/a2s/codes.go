@@ -87,16 +87,22 @@ var (
 		Do:    "read names and values as bytes",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = strconv.AppendUint(dst, e.A, 10)
+			if e.A == 1 {
+				return append(dst, " rule carries binary data in place of text"...)
+			}
 			return append(dst, " rules carry binary data in place of text"...)
 		}}
 	codeLimit = finding.Code{ID: "A2S-S12", Severity: finding.Warn, Fault: finding.Server,
-		Seen:  "players or slots at 255, or fewer slots than players",
-		Means: "the counts are one byte and wrap; the true ones may stand in the keywords",
-		Do:    "read the keywords (Rust: cp and mp), or do not trust these counts",
+		Seen:  "players or slots at 255, keywords with more than a byte holds, or (a note) more players than slots",
+		Means: "the counts are one byte and wrap; the true ones may stand in the keywords; where only the slots are exceeded the server may as well count who waits, holds a reserved slot or is a bot",
+		Do:    "read the keywords (Rust: cp and mp); else show the counts as they are, and compute no share of free slots from them",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = strconv.AppendUint(dst, e.A&0xff, 10)
 			dst = append(dst, " players of "...)
 			dst = strconv.AppendUint(dst, e.B&0xff, 10)
+			if max(e.A, e.B) < byteLimit {
+				return append(dst, ": more than slots; who waits may be counted, or a one-byte count wrapped"...)
+			}
 			dst = append(dst, ": one-byte counts at their limit, or wrapped"...)
 			if e.A>>8|e.B>>8 == 0 {
 				return dst

@@ -2,6 +2,7 @@ package a2s
 
 import (
 	"qsniff/dissect"
+	"qsniff/finding"
 	"qsniff/wire"
 )
 
@@ -88,7 +89,9 @@ func engineOf(protocol uint8, app uint32) wire.Engine {
 }
 
 // raiseLimit raises what is wrong with counts of one byte, about the field at index at.
-// The true ones may stand in the keywords.
+// The true ones may stand in the keywords. More players than slots are a note if nothing
+// else shows that a count wrapped: recorded servers of Squad (104 of 80), Red Orchestra 2
+// (65 of 64) and Killing Floor 2 (7 of 6) count those who wait, or reserved slots.
 func raiseLimit(cur *dissect.Cursor, m *dissect.Message, at int, players, slots uint8) {
 	a, b := uint64(players), uint64(slots)
 	trueCount := func(d *dissect.Def) uint64 {
@@ -99,8 +102,11 @@ func raiseLimit(cur *dissect.Cursor, m *dissect.Message, at int, players, slots 
 	}
 	a |= trueCount(&defTagPlayers) << 8
 	b |= trueCount(&defTagMaxPlayers) << 8
-	if players == byteLimit || slots == byteLimit || slots < players || a > byteLimit || b > byteLimit {
+	switch {
+	case players == byteLimit || slots == byteLimit || a > byteLimit || b > byteLimit:
 		cur.ExpertAt(&codeLimit, codeLimit.Severity, at, a, b)
+	case slots < players:
+		cur.ExpertAt(&codeLimit, finding.Note, at, a, b)
 	}
 }
 

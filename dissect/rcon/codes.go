@@ -75,7 +75,7 @@ var (
 			return append(dst, " cannot decide: taken for a part of the reply before, may answer the next command"...)
 		}}
 	codeClearText = finding.Code{ID: "RCN-08", Severity: finding.Warn, Fault: finding.Path,
-		Seen:  "a login between public addresses",
+		Seen:  "a login from or to a public address",
 		Means: "everybody on the way can read the password: RCON has no encryption",
 		Do:    "use a tunnel, or allow RCON from the server's own network only; change the password",
 		Text: func(dst []byte, _ *finding.Expert) []byte {

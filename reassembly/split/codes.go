@@ -104,18 +104,17 @@ var (
 	Oversize = &finding.Code{
 		ID: "SPL-07", Severity: finding.Warn, Fault: finding.Server,
 		Seen:  "A reply in one datagram of more than 1,400 bytes, or in IP fragments, instead of split parts.",
-		Means: "Many NATs, filters and hosting networks drop fragments; clients on such paths get no reply.",
-		Do:    "Let the server split (a lower MTU or payload setting), or shorten rules and tags.",
+		Means: "Many NATs, filters and hosting networks drop fragments; clients on such paths get no reply. What was captured whole becomes fragments where a tunnel or VPN makes packets shorter.",
+		Do:    "Let the server split where its engine can (a lower MTU or payload setting); else shorten what it lists, such as rules and tags. MTA's servers never split.",
 		Ref:   wiki,
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = append(dst, "datagram of "...)
 			dst = appendCount(dst, e.A, "byte", "bytes")
-			dst = append(dst, " instead of a split message"...)
-			if e.B > 1 {
-				dst = append(dst, ", sent in "...)
-				dst = appendCount(dst, e.B, "IP fragment", "IP fragments")
+			if e.B <= 1 {
+				return append(dst, ", longer than some paths carry whole"...)
 			}
-			return dst
+			dst = append(dst, ", sent in "...)
+			return appendCount(dst, e.B, "IP fragment", "IP fragments")
 		},
 	}
 

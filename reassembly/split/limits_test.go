@@ -179,8 +179,8 @@ func TestTexts(t *testing.T) {
 		in   finding.Expert
 		want string
 	}{
-		{finding.Expert{Code: split.Oversize, A: 2500}, "datagram of 2500 bytes instead of a split message"},
-		{finding.Expert{Code: split.Oversize, A: 4684, B: 4}, "datagram of 4684 bytes instead of a split message, sent in 4 IP fragments"},
+		{finding.Expert{Code: split.Oversize, A: 2500}, "datagram of 2500 bytes, longer than some paths carry whole"},
+		{finding.Expert{Code: split.Oversize, A: 4684, B: 4}, "datagram of 4684 bytes, sent in 4 IP fragments"},
 		{finding.Expert{Code: split.ToServer, A: 1, B: 2}, "part 1 of a split message (2 parts in all) sent to a server"},
 	}
 	for _, tt := range tests {

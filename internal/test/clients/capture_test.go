@@ -34,7 +34,8 @@ const (
 const endMark = "end of the capture"
 
 // record captures what passes between the servers and whoever asks them while run
-// runs, and returns the name of the file.
+// runs, and returns the name of the file. The findings of the recording have to be those
+// of the list raised.
 func record(t *testing.T, run func(), servers ...*responder.Server) string {
 	t.Helper()
 	mark, err := responder.ListenUDP(func([]byte) [][]byte { return nil })
@@ -68,6 +69,7 @@ func record(t *testing.T, run func(), servers ...*responder.Server) string {
 	if stats, err := handle.Stats(); err != nil || stats.PacketsDropped > 0 {
 		t.Fatalf("%d packets dropped (error: %v)", stats.PacketsDropped, err)
 	}
+	checkFindings(t, file.Name())
 	return file.Name()
 }
 
