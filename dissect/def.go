@@ -53,13 +53,14 @@ type DefFlags uint8
 
 // The flags of a definition.
 const (
-	Hex         DefFlags = 1 << iota // people read it in hexadecimal (too)
-	AsString                         // a JSON string: a 64-bit id that a JSON number would round
-	Secret                           // value and bytes are shown only when asked for
-	Framing                          // header, opcode, fixed text: part of the layout, not of "fields"
-	Size                             // the JSON value is the length in bytes: padding
-	Identifying                      // it says who somebody is: a name, a SteamID, a number that proves an address
-	Prose                            // a text in which that can be, among words and numbers that are read
+	Hex          DefFlags = 1 << iota // people read it in hexadecimal (too)
+	AsString                          // a JSON string: a 64-bit id that a JSON number would round
+	Secret                            // value and bytes are shown only when asked for
+	Framing                           // header, opcode, fixed text: part of the layout, not of "fields"
+	Size                              // the JSON value is the length in bytes: padding
+	Identifying                       // it says who somebody is: a name, a SteamID, a number that proves an address
+	Prose                             // a text in which that can be, among words and numbers that are read
+	Experimental                      // name, form and meaning may change with what is learnt; other fields keep them
 )
 
 // Def describes a field once, for every renderer, filter, schema and manual. The
@@ -136,6 +137,9 @@ type Type struct {
 	Unmistakable bool
 	// Lists is the field of a reply that names servers, one each; nil if it names none.
 	Lists *Def
+	// Fields lists what messages of the type can have, without framing, without what groups and
+	// lists hold, and without Shared: the schema of the output is made of it.
+	Fields []*Def
 	// Summary lists the fields of the one-line rendering.
 	Summary []*Def
 	// Prints is the text that a console sends in pieces, which end anywhere: a secret can lie

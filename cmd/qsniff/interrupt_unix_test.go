@@ -104,6 +104,7 @@ func TestInterruptedJSON(t *testing.T) {
 	}
 	for _, command := range []string{"stats", "proven", "floods", "follow"} {
 		out, _ := interruptedRun(t, command, "-o", "json")
+		newCheckedSchema(t).check(t, command, out)
 		said := false
 		for line := range strings.Lines(out) {
 			var x extent

@@ -64,7 +64,7 @@ func newRoot(io streams) *cobra.Command {
 	root.SetHelpFunc(newHelpPage(io))
 	root.AddGroup(&cobra.Group{ID: groupTraffic, Title: "Commands"}, &cobra.Group{ID: groupReference, Title: "Reference"})
 	root.AddCommand(newRead(io), newLive(io), newFollow(io), newExchanges(io), newStats(io), newFindings(io), newFloods(io), newProven(io), newPolls(io), newReport(io),
-		newDiff(io), newExtract(io), newAnonymize(io), newReplay(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newWiresharkPlugin(io),
+		newDiff(io), newExtract(io), newAnonymize(io), newReplay(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newSchema(io), newWiresharkPlugin(io),
 		newExtcap(io), newVersion(io), newCompletion(io), newHelp())
 	root.AddCommand(screenCommands(io)...)
 	root.AddCommand(monitorCommands(io)...)

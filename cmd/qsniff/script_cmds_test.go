@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +46,7 @@ func exitStatus(ts *testscript.TestScript, line []string) int {
 		return runHere(ts, line[1:])
 	}
 	err := ts.Exec(line[0], line[1:]...)
+	checkScriptOutput(ts, line, ts.ReadFile("stdout"))
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return exit.ExitCode()
@@ -64,8 +69,26 @@ func runHere(ts *testscript.TestScript, args []string) int {
 	time.Local = &local
 	defer os.Setenv("COLUMNS", os.Getenv("COLUMNS"))
 	os.Setenv("COLUMNS", ts.Getenv("COLUMNS"))
-	return run(context.Background(), args, streams{ts.Stdout(), ts.Stderr()})
+	var out bytes.Buffer
+	defer func() { checkScriptOutput(ts, args, out.String()) }()
+	return run(context.Background(), args, streams{io.MultiWriter(ts.Stdout(), &out), ts.Stderr()})
 }
+
+// checkScriptOutput holds what a command line wrote as JSON against the schema.
+func checkScriptOutput(ts *testscript.TestScript, line []string, out string) {
+	if !slices.Contains(line, "json") {
+		return
+	}
+	x, err := compiledSchema()
+	ts.Check(err)
+	x.check(scriptErrors{ts}, strings.Join(line, " "), out)
+}
+
+// scriptErrors fails a script.
+type scriptErrors struct{ *testscript.TestScript }
+
+func (s scriptErrors) Errorf(format string, args ...any) { s.Fatalf(format, args...) }
+func (scriptErrors) Helper()                             {}
 
 // cutfile copies the first N bytes of a file: cutfile IN N OUT.
 func cutfile(ts *testscript.TestScript, neg bool, args []string) {

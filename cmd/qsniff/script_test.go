@@ -37,9 +37,15 @@ func (i inside) Run() int {
 // the folder of captures. exec qsniff is a process. So is run, except with -short: starting
 // 400 processes takes 12 s of CPU time.
 func TestScripts(t *testing.T) {
-	testscript.RunT(scriptT{t}, testscript.Params{
-		Dir:           "testdata",
-		UpdateScripts: *update,
+	p := scriptParams()
+	p.UpdateScripts = *update
+	testscript.RunT(scriptT{t}, p)
+}
+
+// scriptParams is how scripts run.
+func scriptParams() testscript.Params {
+	return testscript.Params{
+		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
 			p, err := filepath.Abs(pcapfiles)
 			env.Setenv("P", p)
@@ -56,7 +62,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"run": runProgramHere, "status": status, "cutfile": cutfile, "hole": hole, "pcap": pcap},
-	})
+	}
 }
 
 // scriptT is t, for which scripts run one after another where they run in the process of the

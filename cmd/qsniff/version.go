@@ -15,6 +15,7 @@ import (
 	"qsniff/capture/file"
 	"qsniff/capture/live"
 	"qsniff/render/manual"
+	"qsniff/render/schema"
 )
 
 // build describes how this program was built.
@@ -29,6 +30,7 @@ type build struct {
 	Readers  []string       `json:"readers"`
 	Backends []string       `json:"backends"` // for interfaces
 	Libpcap  string         `json:"libpcap,omitempty"`
+	Schema   string         `json:"schema"` // of the output, as in qsniff schema
 	Limits   []manual.Limit `json:"limits,omitempty"`
 }
 
@@ -73,7 +75,7 @@ Exit status: 0 fine, 2 wrong usage.`,
 
 // readBuild returns the description of this program.
 func readBuild() build {
-	b := build{Version: "(unknown)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Readers: []string{readerNative}}
+	b := build{Version: "(unknown)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Readers: []string{readerNative}, Schema: schema.Version}
 	if file.HasLibpcap {
 		b.Readers, b.Libpcap = append(b.Readers, readerLibpcap), file.LibpcapVersion()
 	}
@@ -154,6 +156,7 @@ func (b *build) append(dst []byte, width int) []byte {
 	} else {
 		dst = append(dst, "libpcap: none, this build is without cgo\n"...)
 	}
+	dst = fmt.Appendf(dst, "output: version %s of the schema\n", b.Schema)
 	if len(b.Limits) > 0 {
 		dst = manual.AppendLimits(append(dst, '\n'), b.Limits, width)
 	}

@@ -36,34 +36,46 @@ const (
 // The message types.
 var (
 	typeInfoReq = dissect.Type{Name: "A2S_INFO", Asks: dissect.AskInfo, Wire: patterns(opInfoReq), Token: infoToken, Number: &defChallenge, Unmistakable: true,
-		Doc: "asks for name, map, players, game", Summary: []*dissect.Def{&defChallenge, &defPadding}}
+		Doc: "asks for name, map, players, game", Summary: []*dissect.Def{&defChallenge, &defPadding},
+		Fields: []*dissect.Def{&defChallenge, &defPadding}}
 	typePlayersReq = dissect.Type{Name: "A2S_PLAYER", Asks: dissect.AskPlayers, Wire: patterns(opPlayersReq), Token: pageToken(opPlayersReq), Number: &defChallenge,
-		Doc: "asks who plays", Summary: []*dissect.Def{&defChallenge, &defPadding}}
+		Doc: "asks who plays", Summary: []*dissect.Def{&defChallenge, &defPadding},
+		Fields: []*dissect.Def{&defChallenge, &defPadding}}
 	typeRulesReq = dissect.Type{Name: "A2S_RULES", Asks: dissect.AskRules, Wire: patterns(opRulesReq), Token: pageToken(opRulesReq), Number: &defChallenge,
-		Doc: "asks for the server's settings", Summary: []*dissect.Def{&defChallenge, &defPadding}}
+		Doc: "asks for the server's settings", Summary: []*dissect.Def{&defChallenge, &defPadding},
+		Fields: []*dissect.Def{&defChallenge, &defPadding}}
 	typeGetChallenge = dissect.Type{Name: "A2S_SERVERQUERY_GETCHALLENGE", Asks: dissect.AskChallenge, Wire: patterns(opGetChallenge), Obsolete: true,
-		Doc: "asks for a challenge; obsolete"}
+		Doc:    "asks for a challenge; obsolete",
+		Fields: []*dissect.Def{&defChallenge, &defPadding}}
 	typePing = dissect.Type{Name: "A2A_PING", Asks: dissect.AskPing, Wire: patterns(opPing), Obsolete: true, Doc: "asks for a sign of life; obsolete"}
 
 	typeChallenge = dissect.Type{Name: "S2C_CHALLENGE", Reply: true, Wire: replyPatterns(opChallenge), Token: &dissect.Token{FromEnd: challengeLen, Len: challengeLen}, Number: &defChallenge,
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules | dissect.AskChallenge,
-		Doc:  "a number to send back", Summary: []*dissect.Def{&defChallenge}}
+		Doc:  "a number to send back", Summary: []*dissect.Def{&defChallenge},
+		Fields: []*dissect.Def{&defChallenge}}
 	typeInfo = dissect.Type{Name: "S2A_INFO_SRC", Reply: true, Asks: dissect.AskInfo, Wire: replyPatterns(opInfo), Unmistakable: true, Doc: "name, map, players, game",
-		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defTagQueue, &defGame}}
+		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defTagQueue, &defGame},
+		Fields:  infoFields}
 	typePlayers = dissect.Type{Name: "S2A_PLAYER", Reply: true, Asks: dissect.AskPlayers, Wire: replyPatterns(opPlayers), Doc: "who plays",
-		Summary: []*dissect.Def{&defPlayerCount}}
+		Summary: []*dissect.Def{&defPlayerCount},
+		Fields:  []*dissect.Def{&defPlayerCount, &defPlayerList, &defShipList}}
 	typeRules = dissect.Type{Name: "S2A_RULES", Reply: true, Asks: dissect.AskRules, Wire: replyPatterns(opRules), Doc: "the server's settings",
-		Summary: []*dissect.Def{&defRuleCount}}
+		Summary: []*dissect.Def{&defRuleCount},
+		Fields:  []*dissect.Def{&defRuleCount, &defRuleList, &defBohemia}}
 	typeAck = dissect.Type{Name: "A2A_ACK", Reply: true, Asks: dissect.AskPing, Wire: replyPatterns(opAck), Doc: "a sign of life",
-		Summary: []*dissect.Def{&defBody}}
+		Summary: []*dissect.Def{&defBody},
+		Fields:  []*dissect.Def{&defBody}}
 
 	typeZeros = dissect.Type{Name: "ZEROS", Reply: true, Wire: wireZeros,
 		Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules,
-		Doc:  "bytes of zero in place of an answer", Summary: []*dissect.Def{&defZeros}}
+		Doc:  "bytes of zero in place of an answer", Summary: []*dissect.Def{&defZeros},
+		Fields: []*dissect.Def{&defZeros}}
 
-	typeLog       = dissect.Type{Name: "S2A_LOGSTRING", Wire: patterns(opLog), Doc: "a line of the server's log", Summary: []*dissect.Def{&defLine}}
+	typeLog = dissect.Type{Name: "S2A_LOGSTRING", Wire: patterns(opLog), Doc: "a line of the server's log", Summary: []*dissect.Def{&defLine},
+		Fields: []*dissect.Def{&defLine, &defLineSecret, &defLogBehind}}
 	typeLogSecret = dissect.Type{Name: "S2A_LOGSTRING2", Wire: patterns(opLogSecret), Doc: "a line of the server's log, with a secret in front",
-		Summary: []*dissect.Def{&defLine}}
+		Summary: []*dissect.Def{&defLine},
+		Fields:  []*dissect.Def{&defLogSecret, &defLine, &defLineSecret, &defLogBehind}}
 )
 
 var byOpcode = [256]*dissect.Type{

@@ -66,6 +66,10 @@ var (
 		Values: gameIDName, Doc: "64-bit game: application in bits 0 to 23, type in 24 to 31, mod in 32 to 63"}
 )
 
+var infoFields = []*dissect.Def{&defProtocol, &defName, &defMap, &defDir, &defGame, &defAppID, &defPlayers, &defMaxPlayers, &defBots, &defServerType,
+	&defEnvironment, &defVisibility, &defVAC, &defMode, &defWit, &defDur, &defVersion, &defEDF, &defPort, &defSID, &defSID3, &defTVPort, &defTVName,
+	&defKeys, &defTags, &defGameID}
+
 // S2A_PLAYER.
 var (
 	defPlayerCount = dissect.Def{Name: "a2s.player.count", Role: dissect.ListCount, Label: "count", Kind: dissect.Uint,

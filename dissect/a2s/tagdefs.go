@@ -5,7 +5,7 @@ import "qsniff/dissect"
 // What games write into the keywords. One definition serves all games that say the
 // same thing, whatever letters they use.
 var (
-	defTags  = dissect.Def{Name: "a2s.info.tags", Label: "tags", Kind: dissect.Group, Doc: "what the keywords say in this game"}
+	defTags  = dissect.Def{Name: "a2s.info.tags", Label: "tags", Kind: dissect.Group, Flags: dissect.Experimental, Doc: "what the keywords say in this game"}
 	defWords = dissect.Def{Name: "a2s.info.tags.words", Label: "words", Kind: dissect.List, Doc: "keywords that are nothing else here"}
 	defWord  = dissect.Def{Name: "a2s.info.tags.words.word", Label: "word", Kind: dissect.Text, Doc: "one of them"}
 

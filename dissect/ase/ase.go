@@ -34,19 +34,24 @@ var (
 
 	typeFull = dissect.Type{Name: "EYE1", Reply: true, Asks: dissect.AskStatus, Wire: wireFull,
 		Doc:     "everything: server, settings, players",
-		Summary: []*dissect.Def{&defName, &defMap, &defFullPlayers, &defFullMax, &defGame, &defGametype}}
+		Summary: []*dissect.Def{&defName, &defMap, &defFullPlayers, &defFullMax, &defGame, &defGametype},
+		Fields:  []*dissect.Def{&defGame, &defPort, &defName, &defGametype, &defMap, &defVersion, &defFullPassword, &defFullSecret, &defFullPlayers, &defFullMax, &defRules, &defList}}
 	typeLight = dissect.Type{Name: "EYE2", Reply: true, Asks: dissect.AskBrowse, Wire: []dissect.Pattern{dissect.Begins("EYE2")},
 		Doc:     "server, build and names of players, from MTA",
-		Summary: []*dissect.Def{&defName, &defMap, &defOnline, &defPlayers, &defMax, &defGame, &defGametype}}
+		Summary: []*dissect.Def{&defName, &defMap, &defOnline, &defPlayers, &defMax, &defGame, &defGametype},
+		Fields:  []*dissect.Def{&defGame, &defPort, &defName, &defGametype, &defMap, &defVersion, &defOnline, &defBuildType, &defBuildNumber, &defPingStatus, &defNetRoute, &defUptime, &defHTTPPort, &defExtras, &defPassword, &defSerials, &defPlayers, &defMax, &defNames}}
 	typeXfire = dissect.Type{Name: "EYE3", Reply: true, Asks: dissect.AskPresence, Wire: []dissect.Pattern{dissect.Begins("EYE3")},
 		Doc:     "server alone, from MTA",
-		Summary: []*dissect.Def{&defName, &defMap, &defOnline, &defPlayers, &defMax, &defGame, &defGametype}}
+		Summary: []*dissect.Def{&defName, &defMap, &defOnline, &defPlayers, &defMax, &defGame, &defGametype},
+		Fields:  []*dissect.Def{&defGame, &defName, &defGametype, &defMap, &defVersion, &defOnline, &defPassword, &defPlayers, &defMax}}
 	typeVersion = dissect.Type{Name: "ASE_VERSION", Reply: true, Asks: dissect.AskVersion, Wire: wireVersion, OnlyAsked: true,
-		Doc: "version as bare text, from MTA", Summary: []*dissect.Def{&defVersion}}
+		Doc: "version as bare text, from MTA", Summary: []*dissect.Def{&defVersion},
+		Fields: []*dissect.Def{&defVersion}}
 )
 
 func newQueryType(asks dissect.Asked, letters, doc string) dissect.Type {
-	return dissect.Type{Name: "ASE_QUERY", Asks: asks, Wire: queryPatterns(letters), Doc: doc, Summary: []*dissect.Def{&defQuery, &defText}}
+	return dissect.Type{Name: "ASE_QUERY", Asks: asks, Wire: queryPatterns(letters), Doc: doc, Summary: []*dissect.Def{&defQuery, &defText},
+		Fields: []*dissect.Def{&defQuery, &defText}}
 }
 
 var byLetter = [256]*dissect.Type{

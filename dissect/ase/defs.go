@@ -69,7 +69,7 @@ var (
 		Doc: "a text of MTA's network module, meaning unknown"}
 	defUptime   = dissect.Def{Name: "ase.light.uptime", Label: "uptime", Kind: dissect.Text, Doc: "seconds since the server started"}
 	defHTTPPort = dissect.Def{Name: "ase.light.http_port", Label: "http_port", Kind: dissect.Text, Doc: "port of the server's downloads"}
-	defExtras   = dissect.Def{Name: "ase.light.extras", Label: "extras", Kind: dissect.List,
+	defExtras   = dissect.Def{Name: "ase.light.extras", Label: "extras", Kind: dissect.List, Flags: dissect.Experimental,
 		Doc: "items after the map that are not known"}
 	defExtra = dissect.Def{Name: "ase.light.extras.extra", Label: "extra", Kind: dissect.Text, Flags: dissect.Prose, Doc: "one of them"}
 

@@ -41,14 +41,17 @@ var (
 	typeQuery = dissect.Type{Name: "EXAMPLE_QUERY", Doc: "asks for information", Asks: dissect.AskInfo,
 		Wire:    []dissect.Pattern{begins("XQi", headLen), begins("XQi", headLen+tokenLen)},
 		Token:   &dissect.Token{FromEnd: tokenLen, Len: tokenLen, Plain: []dissect.Pattern{begins("XQi", headLen)}},
-		Summary: []*dissect.Def{&defToken}}
+		Summary: []*dissect.Def{&defToken},
+		Fields:  []*dissect.Def{&defToken}}
 	typeChallenge = dissect.Type{Name: "EXAMPLE_CHALLENGE", Doc: "a token to bring back", Reply: true, Asks: dissect.AskInfo | dissect.AskChallenge,
 		Wire:    []dissect.Pattern{begins("XRc", headLen+tokenLen)},
 		Token:   &dissect.Token{FromEnd: tokenLen, Len: tokenLen},
-		Summary: []*dissect.Def{&defToken}}
+		Summary: []*dissect.Def{&defToken},
+		Fields:  []*dissect.Def{&defToken}}
 	typeInfo = dissect.Type{Name: "EXAMPLE_INFO", Doc: "name, map, players", Reply: true, Asks: dissect.AskInfo,
 		Wire:    []dissect.Pattern{begins("XRi", 0)},
-		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMax}}
+		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMax},
+		Fields:  []*dissect.Def{&defName, &defMap, &defPlayers, &defMax}}
 )
 
 var proto = dissect.Proto{Name: "example", Doc: "the template of a protocol", Reads: "information and its challenge", Ports: []uint16{4040},

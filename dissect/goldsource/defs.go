@@ -99,3 +99,7 @@ func modDLLName(v uint64) string {
 	}
 	return ""
 }
+
+var detailedFields = []*dissect.Def{&defAddress, &defName, &defMap, &defDir, &defGame, &defPlayers, &defMaxPlayers, &defProtocol, &defServerType,
+	&defEnvironment, &defVisibility, &defMod, &defURL, &defDownload, &defHLVersion, &defModVersion, &defModSize, &defModType, &defModDLL, &defVAC,
+	&defBots, &defSpectators, &defSpecSlots}

@@ -20,10 +20,12 @@ const (
 var (
 	typeDetailed = dissect.Type{Name: "S2A_INFO_DETAILED", Reply: true, Asks: dissect.AskInfo, Wire: letterPatterns(opDetailed), Unmistakable: true,
 		Doc:     "name, map, players, mod",
-		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
+		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame},
+		Fields:  detailedFields}
 	typeInfo = dissect.Type{Name: "S2A_INFO", Reply: true, Asks: dissect.AskInfo, Wire: letterPatterns(opInfo), Unmistakable: true,
 		Doc:     "name, map, players; the oldest form",
-		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame}}
+		Summary: []*dissect.Def{&defName, &defMap, &defPlayers, &defMaxPlayers, &defGame},
+		Fields:  []*dissect.Def{&defAddress, &defName, &defMap, &defDir, &defGame, &defPlayers, &defMaxPlayers, &defProtocol, &defSpectators, &defSpecSlots}}
 )
 
 var proto = dissect.Proto{

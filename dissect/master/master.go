@@ -28,33 +28,44 @@ const (
 var (
 	typeQuery = dissect.Type{Name: "A2M_GET_SERVERS_BATCH2", Asks: dissect.AskServers, Wire: wireQuery,
 		Doc:     "asks for a page of servers that match a filter",
-		Summary: []*dissect.Def{&defRegion, &defNext, &defSeed, &defFilter}}
+		Summary: []*dissect.Def{&defRegion, &defNext, &defSeed, &defFilter},
+		Fields:  []*dissect.Def{&defRegion, &defNext, &defSeed, &defFilter, &defConditions}}
 	typeBatch = dissect.Type{Name: "A2M_GET_SERVERS_BATCH", Asks: dissect.AskServers, Wire: wireBatch,
-		Doc: "asks for a page of servers; obsolete", Summary: []*dissect.Def{&defNext}}
+		Doc: "asks for a page of servers; obsolete", Summary: []*dissect.Def{&defNext},
+		Fields: []*dissect.Def{&defNext}}
 	typeServers = dissect.Type{Name: "A2M_GET_SERVERS", Asks: dissect.AskServers, Wire: wireServers,
 		Doc: "asks for all servers; obsolete"}
 	typeCheckMD5 = dissect.Type{Name: "C2M_CHECKMD5", Asks: dissect.AskChallenge, Wire: wireCheckMD5,
 		Doc: "asks whether the client is current; obsolete"}
 	typeJoin = dissect.Type{Name: "S2M_JOIN", Asks: dissect.AskChallenge, Wire: wireJoin,
-		Doc: "a server asks for the challenge of its heartbeat", Summary: []*dissect.Def{&defChallenge}}
+		Doc: "a server asks for the challenge of its heartbeat", Summary: []*dissect.Def{&defChallenge},
+		Fields: []*dissect.Def{&defChallenge}}
 	typeHeartbeat2 = dissect.Type{Name: "S2M_HEARTBEAT2", Wire: wireHeartbeat2, Doc: "a server says that it runs, and what",
-		Summary: []*dissect.Def{&defPairs}}
+		Summary: []*dissect.Def{&defPairs},
+		Fields:  []*dissect.Def{&defPairs}}
 	typeHeartbeat = dissect.Type{Name: "S2M_HEARTBEAT", Wire: wireHeartbeat, Doc: "a server says that it runs; obsolete",
-		Summary: []*dissect.Def{&defText}}
+		Summary: []*dissect.Def{&defText},
+		Fields:  []*dissect.Def{&defText}}
 	typeShutdown = dissect.Type{Name: "S2M_SHUTDOWN", Wire: wireShutdown, Doc: "a server says that it ends"}
 
 	typePage = dissect.Type{Name: "M2A_SERVER_BATCH", Reply: true, Asks: dissect.AskServers, Wire: patterns(opPage), Lists: &defServer,
-		Doc: "a page of servers", Summary: []*dissect.Def{&defServers, &defNext, &defListKey}}
+		Doc: "a page of servers", Summary: []*dissect.Def{&defServers, &defNext, &defListKey},
+		Fields: []*dissect.Def{&defServers, &defNext, &defListKey}}
 	typeOldPage = dissect.Type{Name: "M2A_SERVERS", Reply: true, Asks: dissect.AskServers, Wire: patterns(opOldPage), Lists: &defServer,
-		Doc: "all servers; obsolete, as QuakeWorld has it", Summary: []*dissect.Def{&defServers}}
+		Doc: "all servers; obsolete, as QuakeWorld has it", Summary: []*dissect.Def{&defServers},
+		Fields: []*dissect.Def{&defServers}}
 	typeValidMD5 = dissect.Type{Name: "M2C_ISVALIDMD5", Reply: true, Asks: dissect.AskChallenge, Wire: patterns(opValidMD5),
-		Doc: "whether the client is current; obsolete", Summary: []*dissect.Def{&defChallenge}}
+		Doc: "whether the client is current; obsolete", Summary: []*dissect.Def{&defChallenge},
+		Fields: []*dissect.Def{&defChallenge}}
 	typeChallenge = dissect.Type{Name: "M2A_CHALLENGE", Reply: true, Asks: dissect.AskChallenge, Wire: patterns(opChallenge),
-		Doc: "the number that a heartbeat must carry", Summary: []*dissect.Def{&defChallenge, &defEcho}}
+		Doc: "the number that a heartbeat must carry", Summary: []*dissect.Def{&defChallenge, &defEcho},
+		Fields: []*dissect.Def{&defChallenge, &defEcho}}
 	typeRestart = dissect.Type{Name: "M2S_REQUESTRESTART", Notice: true, Wire: patterns(opRestart),
-		Doc: "the server is out of date and should restart", Summary: []*dissect.Def{&defChallenge}}
+		Doc: "the server is out of date and should restart", Summary: []*dissect.Def{&defChallenge},
+		Fields: []*dissect.Def{&defChallenge}}
 	typeNAT = dissect.Type{Name: "M2S_NAT_CONNECT", Notice: true, Wire: patterns(opServers),
-		Doc: "a client waits at this address for a packet of the server", Summary: []*dissect.Def{&defAddr}}
+		Doc: "a client waits at this address for a packet of the server", Summary: []*dissect.Def{&defAddr},
+		Fields: []*dissect.Def{&defAddr}}
 )
 
 var proto = dissect.Proto{

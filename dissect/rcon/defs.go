@@ -56,3 +56,6 @@ func idName(v uint64) string {
 	}
 	return ""
 }
+
+// packetFields are those of any packet: one of any type can be a login whose start is missing.
+var packetFields = []*dissect.Def{&defSize, &defID, &defType, &defRole, &defPart, &defBody, &defBodySecret, &defPassword, &defHidden}

@@ -5,27 +5,35 @@ import "qsniff/dissect"
 // What clients send. The type of an end probe is that of a reply.
 var (
 	typeAuth = dissect.Type{Name: "SERVERDATA_AUTH", Asks: dissect.AskLogin, Number: &defID, Doc: "the password",
-		Summary: []*dissect.Def{&defID, &defPassword}, Speech: &speechAuth}
+		Summary: []*dissect.Def{&defID, &defPassword}, Speech: &speechAuth,
+		Fields: packetFields}
 	typeExec = dissect.Type{Name: "SERVERDATA_EXECCOMMAND", Asks: dissect.AskRcon, Number: &defID, Doc: "a command for the server's console",
-		Summary: []*dissect.Def{&defID, &defRole, &defBody}, Speech: &speechText}
+		Summary: []*dissect.Def{&defID, &defRole, &defBody}, Speech: &speechText,
+		Fields: packetFields}
 	typeValueRequest = dissect.Type{Name: "SERVERDATA_RESPONSE_VALUE", Asks: dissect.AskRcon,
 		Number:  &defID,
 		Doc:     "a packet of the server's type from a client, whose answer shows where a reply ends",
-		Summary: []*dissect.Def{&defID, &defRole, &defBody}, Speech: &speechText}
+		Summary: []*dissect.Def{&defID, &defRole, &defBody}, Speech: &speechText,
+		Fields: packetFields}
 	typeOtherRequest = dissect.Type{Name: "SERVERDATA_OTHER", Number: &defID, Doc: "a packet with a type that is not a standard one",
-		Summary: []*dissect.Def{&defID, &defType, &defRole, &defBody}, Speech: &speechText}
+		Summary: []*dissect.Def{&defID, &defType, &defRole, &defBody}, Speech: &speechText,
+		Fields: packetFields}
 )
 
 // What servers send.
 var (
 	typeAuthResponse = dissect.Type{Name: "SERVERDATA_AUTH_RESPONSE", Reply: true, Asks: dissect.AskLogin, Number: &defID, Doc: "whether the password is right",
-		Summary: []*dissect.Def{&defID, &defBody}, Speech: &speechAuthResponse}
+		Summary: []*dissect.Def{&defID, &defBody}, Speech: &speechAuthResponse,
+		Fields: packetFields}
 	typeValue = dissect.Type{Name: "SERVERDATA_RESPONSE_VALUE", Reply: true, Asks: dissect.AskRcon, Number: &defID, Doc: "output of a command, or a part of it",
-		Summary: []*dissect.Def{&defID, &defPart, &defRole, &defBody}, Speech: &speechText}
+		Summary: []*dissect.Def{&defID, &defPart, &defRole, &defBody}, Speech: &speechText,
+		Fields: packetFields}
 	typeOtherReply = dissect.Type{Name: "SERVERDATA_OTHER", Reply: true, Number: &defID, Doc: "a packet with a type that is not a standard one, or bytes without a header",
-		Summary: []*dissect.Def{&defID, &defType, &defRole, &defBody, &dissect.Trailing}, Speech: &speechText}
+		Summary: []*dissect.Def{&defID, &defType, &defRole, &defBody, &dissect.Trailing}, Speech: &speechText,
+		Fields: packetFields}
 	typeJoined = dissect.Type{Name: "SERVERDATA_RESPONSE_VALUE", Reply: true, Asks: dissect.AskRcon, Doc: "output of a command that came in several packets, joined",
-		Summary: []*dissect.Def{&defReplyID, &defReplyCommand, &defReplyParts, &defReplyLength, &defReplyEndedBy, &defReplyBody}}
+		Summary: []*dissect.Def{&defReplyID, &defReplyCommand, &defReplyParts, &defReplyLength, &defReplyEndedBy, &defReplyBody},
+		Fields:  []*dissect.Def{&defReplyID, &defReplyCommand, &defReplyParts, &defReplyLength, &defReplyEndedBy, &defReplyBody, &defReplyBodySecret}}
 )
 
 var proto = dissect.Proto{

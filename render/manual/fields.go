@@ -72,7 +72,7 @@ var flags = [...]struct {
 	name string
 }{
 	{dissect.Secret, "secret"}, {dissect.Framing, "framing"}, {dissect.Hex, "hex"},
-	{dissect.AsString, "string"}, {dissect.Size, "size"},
+	{dissect.AsString, "string"}, {dissect.Size, "size"}, {dissect.Experimental, "experimental"},
 }
 
 // Fields returns the members that every message has, then the fields that a message of any

@@ -80,6 +80,7 @@ var allowed = map[string][]string{
 	"render/dialogue":      {"track", "render", "fingerprint"},
 	"render/sample":        {"render"},
 	"render/html":          {},
+	"render/schema":        {"compare", "dissect", "flood", "render", "render/counters", "render/manual"},
 	"render/manual":        {"dissect", "flood", "fingerprint"},
 	"monitor":              {"dissect", "track", "stats", "flood", "render/counters"},
 	"monitor/metrics":      {"flood", "render/counters", "monitor", "monitor/serve", "tell"},

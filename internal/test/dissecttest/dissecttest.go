@@ -67,6 +67,9 @@ func CheckInvariants(t testing.TB, m *dissect.Message) {
 			!slices.Contains(m.Proto.Defs, f.Def) && !slices.Contains(dissect.Shared, f.Def) {
 			t.Errorf("field %d %s is not declared by %s", i, f.Def.Name, m.Proto.Name)
 		}
+		if m.Type != nil && f.Depth == 0 && f.Def.Flags&dissect.Framing == 0 && !slices.Contains(m.Type.Fields, f.Def) && !slices.Contains(dissect.Shared, f.Def) {
+			t.Errorf("field %d %s is not among the fields of %s", i, f.Def.Name, m.Type.Name)
+		}
 		open = open[:f.Depth]
 		for _, g := range open {
 			if f.Off < g.Off || f.Off+f.Len > g.Off+g.Len {

@@ -1,0 +1,57 @@
+package schema
+
+import (
+	"qsniff/compare"
+)
+
+// points are where diff captures.
+var points = [...]string{"edge", "host"}
+
+var (
+	way    = names(compare.UnknownWay, compare.ToClient, compare.Way.String)
+	endOr0 = shape{"anyOf": []shape{ref("end"), {"type": "null"}}}
+)
+
+// rowCounts are the counts of what went one way.
+var rowCounts = []member{must("sent", count, "datagrams that were sent"), must("arrived", count, "that arrived"), must("missing", count, "that did not"), must("kept_between", count, "requests that were answered in between"),
+	must("late", count, "that took longer than usual"), must("reordered", count, "that were overtaken"), must("changed", count, "with other bytes"), must("duplicated", count, "copies"),
+	must("appeared", count, "that were not sent"), must("answered_between", count, "replies from in between"), must("outside", count, "at times that one capture does not cover"), may("slowest_ms", number, "longest time on the way")}
+
+func diffRecords() []Record {
+	var captures []member
+	for _, p := range points {
+		captures = append(captures, must("packets_"+p, count, "packets of "+p), must("datagrams_"+p, count, "datagrams of queries in "+p), must("outside_"+p, count, "that the other capture does not cover"),
+			must("tcp_"+p, count, "TCP segments, not compared"), must("others_"+p, count, "other packets, not compared"), must("cut_"+p, count, "that the snap length cut"), must("incomplete_"+p, count, "incomplete sets of IP fragments"))
+	}
+	clock := []member{must("pairs", count, "that the clocks were compared by"), may("offset_ms", number, "of host's clock"), may("error_ms", ratio, "of the offset, at most"), may("drift_ppm", number, "of host's clock"),
+		may("drift_error_ppm", number, "of the drift"), may("reversed", boolean, "whether clients are behind host")}
+	for w := compare.ToServer; w <= compare.ToClient; w++ {
+		clock = append(clock, may("usual_"+w.String()+"_ms", number, "usual time on the way"))
+	}
+	limit := object(must("through", count, "longest payload that arrived"), must("lost_from", count, "shortest payload that is always lost"), must("above", count, "longer ones"), must("lost_above", count, "of them lost"),
+		must("below", count, "shorter ones"), must("lost_below", count, "of them lost"))
+	oneWay := object(append(rowCounts, may("size_limit", limit, "a size above which datagrams are lost"))...)
+	kind := join([]member{must("server", endOr0, "one of several where it is null"), may("protocol", text, "of the message"), must("message", text, "type of the message"), must("way", way, "where it goes")}, rowCounts,
+		[]member{must("filtered", boolean, "whether it looks filtered"), may("first_missing_frame_edge", frame, "of the first lost one"), may("first_missing_frame_host", frame, "of the first one that was not sent")})
+	summary := record("summary", 1, join(captures, []member{must("matched", count, "datagrams at both points"), must("lost", count, "at edge only"), must("extra", count, "at host only"), must("late", count, "slower than usual"),
+		must("duplicated", count, "copies"), must("reordered", count, "overtaken"), must("changed", count, "with other bytes"), must("answered_between", count, "replies from in between"), must("kept_between", count, "requests answered in between"),
+		must("judged_early", count, "because the table was full"), must("unlisted", count, "differences that had no room"), may("compared_bytes", count, "of each datagram, where a capture cut them"),
+		must("clock", object(clock...), "host's clock against edge's"),
+		must("translation", list(object(must("edge", text, "address there"), must("host", text, "address there"), must("datagrams", count, "with it"), must("server", boolean, "whether it is a server's"))), "translated addresses"),
+		must("to_server", oneWay, "requests"), must("to_client", oneWay, "replies"), must("kinds", list(object(kind...)), "by server, message and way")})...)
+
+	var ends []member
+	for _, p := range points {
+		ends = append(ends, may("frame_"+p, frame, "at "+p), may("length_"+p, count, "of payload"), may("ttl_"+p, count, "time to live"))
+	}
+	value := shape{"type": []string{"string", "number", "null"}}
+	changed := object(must("field", text, "name of the field, or where the bytes are"), may("from", value, "at the sender"), may("to", value, "at the receiver"), may("from_length", count, "of hidden bytes"), may("to_length", count, "of hidden bytes"))
+	difference := object(join([]member{must("schema", constant(1), "version of the output format"), must("class", names(compare.Reordered, compare.AnsweredBetween, compare.Class.String), "what became of it"), must("way", way, "where it goes"),
+		must("time", timestamp, "in host's clock"), must("server", endOr0, "of its flow"), must("client", endOr0, "of its flow"), may("protocol", text, "of the message"), must("message", text, "type of the message")}, ends,
+		[]member{may("delay_ms", number, "time on the way"), may("request_frame", frame, "of an answer from in between: its request"), may("same_bytes_frame", frame, "of such an answer: the reply that it repeats"), may("age_ms", number, "of these bytes"),
+			may("usual_ttl", count, "of the server's own replies"), may("changed", list(changed), "what was changed"), may("changed_more", count, "fields that are not listed")})...)
+	return []Record{
+		{"summary", "two captures of the same traffic, compared", "diff, as the first line", summary},
+		{"difference", "a datagram that is not the same at both points", "diff", difference},
+	}
+}
