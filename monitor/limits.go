@@ -49,6 +49,10 @@ const (
 	// for each, and a server's take 8 KiB, and 1 to 7 KiB more if it answers.
 	windowPoints = 120
 
+	// sweptRows is how many rows of servers that nobody asks follow the window in each second. Chosen:
+	// they take half a millisecond, and MostServers have followed before the window moves again.
+	sweptRows = 256
+
 	// latelySpan is how long Server.Lately is. Chosen: a verdict on it is there while an attack is
 	// young, and a server that is asked once a second has an answered share.
 	latelySpan = time.Minute
@@ -59,6 +63,14 @@ const (
 	// Patience is how long Snapshot waits for the packets at hand. Chosen: a batch takes
 	// milliseconds; a source that brings nothing shows it ten times a second.
 	Patience = time.Second
+
+	// snapshotStep is how many servers of a snapshot are copied between two batches. Chosen: that
+	// takes a millisecond, for which packets wait.
+	snapshotStep = 128
+
+	// snapshotWait is after how long the rest of a snapshot is copied at once. Chosen: half of what
+	// readers have; where batches come so seldom, few packets wait.
+	snapshotWait = Patience / 2
 
 	// snapshotEvery is how old a snapshot may be that is given out again. Chosen: who asks a
 	// thousand times a second costs four snapshots.

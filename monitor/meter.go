@@ -42,6 +42,7 @@ type Meter struct {
 	answered   uint16 // slot of the server whose answer was the last sighting; 0: it was none
 	expire     func(*request)
 
+	making  *making     // nil: no snapshot is being made
 	isAsked atomic.Bool // a snapshot is wanted
 	mu      sync.Mutex  // guards the fields below
 	last    *Snapshot
@@ -97,8 +98,7 @@ func (m *Meter) addRequest(s *track.Sighting) {
 	x.LastSeen, x.seen = s.Nanos, s.Age
 	x.kinds[kind].messages++
 	for _, r := range [...]*row{&x.row, &m.window.kinds[kind]} {
-		c := r.cell(m.window.at)
-		c.Requests++
+		c := m.window.follow(r).countRequest(m.window.at)
 		c.BytesIn += uint64(s.Bytes)
 		c.wireIn += uint64(s.Wire)
 	}
@@ -159,7 +159,7 @@ func (m *Meter) addReply(s *track.Sighting) {
 		x.Unproven += uint64(s.Wire)
 	}
 	for _, r := range [...]*row{&x.row, &m.window.kinds[kind]} {
-		c := r.cell(m.window.at)
+		c := m.window.follow(r).cell(m.window.at)
 		if isWhole {
 			c.Replies++
 		}
@@ -198,8 +198,8 @@ func (m *Meter) answer(r *request, s *track.Sighting, at uint16) {
 		bucket := stats.BucketOf(took)
 		asked := m.window.pointOf(r.since)
 		for _, r := range [...]*row{&x.row, &m.window.kinds[r.kind]} {
+			c := m.window.follow(r).cell(asked)
 			r.times.Add(asked, bucket)
-			c := r.cell(asked)
 			c.slowest = max(c.slowest, uint32(took/1000))
 		}
 	}
@@ -210,8 +210,8 @@ func (m *Meter) decide(r *request, o Outcome, n uint64) {
 	x := m.slots.list[r.slot]
 	x.kinds[r.kind].outcomes[o] += n
 	at := m.window.pointOf(r.since)
-	x.row.cell(at).decide(o, uint32(n))
-	m.window.kinds[r.kind].cell(at).decide(o, uint32(n))
+	m.window.follow(&x.row).cell(at).decide(o, uint32(n))
+	m.window.follow(&m.window.kinds[r.kind]).cell(at).decide(o, uint32(n))
 }
 
 // decideOne counts what became of one request of an entry, which waits no more.
@@ -254,7 +254,8 @@ func (m *Meter) pass(age, nanos int64) {
 	if ended == 0 {
 		return
 	}
-	m.moveWindow(age)
+	m.window.move(age)
+	m.sweep()
 	m.pairs.sweep(microsOf(age), ended*int64(time.Second) > lateWait, m.expire)
 	for ; ended > 0; ended-- {
 		m.clock.seconds++

@@ -68,16 +68,32 @@ type Table struct {
 	Used, Cap int
 }
 
-// Publish makes a snapshot if somebody waits for one. It is called after each batch, empty ones
-// included, by the goroutine that runs the pipeline; fill fills in what other stages counted.
+// making is a snapshot of which servers are still to be copied.
+type making struct {
+	*Snapshot
+	next  int   // the first of them, in slots.list
+	begun int64 // by Options.Clock
+	moves int   // of the window
+}
+
+// Publish goes on with a snapshot if somebody waits for one. It is called after each batch, empty
+// ones included, by the goroutine that runs the pipeline; fill fills in what other stages counted.
+// Packets wait meanwhile: of many servers it copies some each time, so that a snapshot has the
+// first ones as they were a few batches before the last.
 func (m *Meter) Publish(fill func(*counters.Result)) {
-	if !m.isAsked.Load() {
+	if m.making == nil {
+		if !m.isAsked.Load() {
+			return
+		}
+		m.beginSnapshot()
+	}
+	if !m.copyServers() {
 		return
 	}
-	m.isAsked.Store(false)
 	all := new(counters.Result)
 	fill(all)
-	s := m.take(all)
+	s := m.finishSnapshot(all)
+	m.isAsked.Store(false) // whoever asked meanwhile gets this one
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.last = s
@@ -108,19 +124,45 @@ func (m *Meter) Snapshot(ctx context.Context) (s *Snapshot, isNew bool) {
 	return m.last, isNew
 }
 
-// take makes a snapshot.
+// take makes a snapshot at once.
 func (m *Meter) take(all *counters.Result) *Snapshot {
-	s := &Snapshot{Nanos: m.clock.nanos, LastPacket: m.lastPacket, Incidents: m.incidents.Incidents, Counters: *all, ServersEvicted: m.slots.evicted, made: m.opt.Clock()}
+	m.beginSnapshot()
+	for !m.copyServers() {
+	}
+	return m.finishSnapshot(all)
+}
+
+// beginSnapshot begins a snapshot.
+func (m *Meter) beginSnapshot() {
+	m.making = &making{Snapshot: &Snapshot{Servers: make([]Server, 0, len(m.slots.list)-1)}, next: 1, begun: m.opt.Clock(), moves: m.window.moves}
+}
+
+// copyServers copies the next servers, and reports whether these were the last. It begins anew if
+// the points of time have moved: they are the same for all servers of a snapshot.
+func (m *Meter) copyServers() (isDone bool) {
+	x := m.making
+	if x.moves != m.window.moves {
+		x.Servers, x.next, x.moves = x.Servers[:0], 1, m.window.moves
+	}
+	end := min(x.next+snapshotStep, len(m.slots.list))
+	if m.opt.Clock()-x.begun > int64(snapshotWait) {
+		end = len(m.slots.list)
+	}
+	for ; x.next < end; x.next++ {
+		x.Servers = append(x.Servers, m.takeServer(m.slots.list[x.next]))
+	}
+	return end == len(m.slots.list)
+}
+
+// finishSnapshot adds what is not of single servers.
+func (m *Meter) finishSnapshot(all *counters.Result) *Snapshot {
+	s := m.making.Snapshot
+	m.making = nil
+	s.Nanos, s.LastPacket, s.Incidents, s.Counters = m.clock.nanos, m.lastPacket, m.incidents.Incidents, *all
+	s.ServersEvicted, s.made = m.slots.evicted, m.opt.Clock()
 	s.Counters.Seen.Gaps = m.lost
 	s.Point, s.Points, s.LatelySpan = pointLengths[m.window.step], m.window.at+1, m.window.latelySpan()
-	s.Servers = make([]Server, 0, len(m.slots.list)-1)
-	for i, x := range m.slots.list {
-		if i == 0 {
-			s.Other = m.takeServer(x)
-			continue
-		}
-		s.Servers = append(s.Servers, m.takeServer(x))
-	}
+	s.Other = m.takeServer(m.slots.list[0])
 	s.Tables = []Table{
 		{"servers", len(m.slots.list) - 1, m.slots.most - 1},
 		{"requests", m.pairs.used, len(m.pairs.rows) * pairWays},
@@ -131,7 +173,7 @@ func (m *Meter) take(all *counters.Result) *Snapshot {
 
 // takeServer copies what was counted of one server.
 func (m *Meter) takeServer(x *slot) Server {
-	s := Server{IsNamed: x.isNamed, Counts: x.Counts, Rates: x.rates.since(m.clock.seconds), Lately: x.row.lately(m.window.latelyFrom()), Profile: x.profile, HasProfile: x.hasProfile}
+	s := Server{IsNamed: x.isNamed, Counts: x.Counts, Rates: x.rates.since(m.clock.seconds), Lately: m.window.follow(&x.row).lately(m.window.latelyFrom()), Profile: x.profile, HasProfile: x.hasProfile}
 	if x.end != (track.End{}) {
 		s.Addr = x.end.AddrPort()
 	}

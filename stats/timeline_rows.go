@@ -156,6 +156,16 @@ func (c *Cell) Add(o *Cell) {
 	c.BytesOut += o.BytesOut
 }
 
+// Subtract takes out what another cell has, which was added before.
+func (c *Cell) Subtract(o *Cell) {
+	c.Requests -= o.Requests
+	c.Answered -= o.Answered
+	c.Unanswered -= o.Unanswered
+	c.Replies -= o.Replies
+	c.BytesIn -= o.BytesIn
+	c.BytesOut -= o.BytesOut
+}
+
 // merge makes one cell of each n.
 func (r *row) merge(n int64) {
 	r.cells = mergeCells(r.cells, n, (*Cell).Add)

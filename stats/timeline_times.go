@@ -95,6 +95,17 @@ func (t *Buckets) addAll(o *Buckets, lead, by uint64) {
 	}
 }
 
+// SubtractAll takes out what o has, all of which was added before.
+func (t *Buckets) SubtractAll(o *Buckets) {
+	for i := range o.Len() {
+		for b := o.first; b < o.first+o.width; b++ {
+			if n := o.At(i, b); n > 0 {
+				t.set(i, b, t.At(i, b)-n)
+			}
+		}
+	}
+}
+
 // Drop drops the first n intervals.
 func (t *Buckets) Drop(n int) {
 	n = min(n*t.width, len(t.low))
