@@ -53,7 +53,7 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	}
 	if e.isCounting {
 		if s.record == "" {
-			e.now.seg.count(typeKey{m.Proto, m.Type})
+			e.now.seg.counts.add(typeKey{m.Proto, m.Type}, 1)
 		}
 		return
 	}

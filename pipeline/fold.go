@@ -27,9 +27,7 @@ type fold struct {
 	dialogues *dialogues    // nil: messages are written as they come
 	findings  *hostFindings // nil: only messages are counted
 	messages  uint64
-	types     map[typeKey]*uint64
-	lastType  typeKey      // of the message before
-	lastCount *uint64      // in types; nil: there is none
+	types     typeCounts
 	fact      track.Fact   // of the brief at hand
 	reader    readerTotals // after the last batch merged
 	parts     [Partitions]totals
@@ -79,6 +77,32 @@ func (h *head) front() int32 {
 type typeKey struct {
 	proto *dissect.Proto
 	typ   *dissect.Type
+}
+
+// typeCount is how many messages of a type there are.
+type typeCount struct {
+	key typeKey
+	n   uint64
+}
+
+// typeCounts are those of all types, of which protocols declare a fixed number. A type moves one
+// place forward whenever it is counted: the few that most messages are of come first.
+type typeCounts []typeCount
+
+// add adds n messages of a type.
+func (c *typeCounts) add(k typeKey, n uint64) {
+	all := *c
+	for i := range all {
+		if all[i].key != k {
+			continue
+		}
+		all[i].n += n
+		if i > 0 {
+			all[i], all[i-1] = all[i-1], all[i]
+		}
+		return
+	}
+	*c = append(all, typeCount{k, n})
 }
 
 // merge merges and writes one batch. enough is true if as many messages are written as
@@ -278,17 +302,10 @@ func (f *fold) writeBrief(b *batch, x *brief) (enough bool, err error) {
 	return f.isFull(), nil
 }
 
-// countMessages counts chosen messages of a type. Most are of the same type as the one before.
+// countMessages counts chosen messages of a type.
 func (f *fold) countMessages(k typeKey, n uint64) {
 	f.messages += n
-	if f.lastCount == nil || k != f.lastType {
-		f.lastType, f.lastCount = k, f.types[k]
-		if f.lastCount == nil {
-			f.lastCount = new(uint64)
-			f.types[k] = f.lastCount
-		}
-	}
-	*f.lastCount += n
+	f.types.add(k, n)
 }
 
 // deliver writes one span and passes it to the listener and the sink of packets, if it is

@@ -55,7 +55,7 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 // newFold returns the fold of a run with so many workers, which the caller adds.
 func newFold(cfg *Config, jobs int, size float64) *fold {
 	o := &textOutput{w: cfg.Out, cutsToMicros: cfg.CutsToMicros}
-	f := &fold{out: o, max: uint64(max(cfg.MaxMessages, 0)), types: map[typeKey]*uint64{}, progress: cfg.Progress,
+	f := &fold{out: o, max: uint64(max(cfg.MaxMessages, 0)), progress: cfg.Progress,
 		listener: cfg.Listener, packets: cfg.Packets, watching: watching{out: o, watchers: cfg.Watchers, doubt: newDoubt()}, heads: make([]head, jobs)}
 	f.totals = f.summary
 	f.addFilter(cfg)

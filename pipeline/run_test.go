@@ -26,7 +26,7 @@ func TestEndWithinBatch(t *testing.T) {
 		seg.buf = make([]byte, writeSize)
 		seg.spans = append(seg.spans, span{isMessage: true, end: len(seg.buf), truth: filter.All})
 		w.out <- seg
-		f := &fold{out: &textOutput{w: tc.out}, max: tc.max, workers: []*worker{w}, heads: make([]head, 1), types: map[typeKey]*uint64{}}
+		f := &fold{out: &textOutput{w: tc.out}, max: tc.max, workers: []*worker{w}, heads: make([]head, 1)}
 		s := &stages{fold: f, free: make(chan *batch, 1), full: make(chan *batch, 1)}
 		s.full <- newBatch()
 		if err := s.foldBatches(t.Context()); err != tc.want {

@@ -125,7 +125,7 @@ type segment struct {
 	// profiles are what servers report of themselves in the packets of sights.
 	profiles []track.Profile
 	briefs   []brief
-	counts   []typeCount
+	counts   typeCounts // of messages that the fold gets no more of
 	picks    []pick
 	frames   []uint64 // of picks
 	notes    []byte   // of picks
@@ -135,23 +135,6 @@ type segment struct {
 	// partition i.
 	changed uint32
 	totals  [Partitions]totals
-}
-
-// typeCount is how many messages of a type there are that the fold gets no more of.
-type typeCount struct {
-	key typeKey
-	n   uint64
-}
-
-// count counts a message. Protocols declare a fixed number of types, of which few are in a segment.
-func (s *segment) count(k typeKey) {
-	for i := range s.counts {
-		if s.counts[i].key == k {
-			s.counts[i].n++
-			return
-		}
-	}
-	s.counts = append(s.counts, typeCount{k, 1})
 }
 
 // newBrief adds a brief, which the caller fills in.

@@ -27,10 +27,10 @@ func (f *fold) summary() tally.Run {
 	run := tally.Run{Packets: r.packets, Bytes: r.bytes, First: r.first, Last: r.last,
 		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Unmatched: f.unmatched, Undecided: f.undecided(), Backwards: r.backwards, Dropped: r.source.Dropped, Doubled: f.watching.mirror.skipped,
 		Gaps: r.source.Gaps, GapBytes: uint64(r.source.Skipped)}
-	for k, n := range f.types {
-		tc := tally.TypeCount{Protocol: k.proto.Name, Count: *n}
-		if k.typ != nil {
-			tc.Message = k.typ.Name
+	for _, c := range f.types {
+		tc := tally.TypeCount{Protocol: c.key.proto.Name, Count: c.n}
+		if c.key.typ != nil {
+			tc.Message = c.key.typ.Name
 		}
 		addType(&run, tc)
 	}

@@ -112,7 +112,7 @@ func (p *partition) learn(it *item, l *look) bool {
 func (t *tracker) trackRequest(it *item, l *look) {
 	seg := t.now.seg
 	if t.emitter.isCounting {
-		seg.count(typeKey{l.verdict.Dissector.Proto(), l.verdict.Type})
+		seg.counts.add(typeKey{l.verdict.Dissector.Proto(), l.verdict.Type}, 1)
 		return
 	}
 	x := &t.brief

@@ -58,30 +58,43 @@ func appendASCII(dst, b []byte) (out []byte, n int) {
 	b = b[:min(len(b), asciiChunk)]
 	at := len(dst)
 	dst = slices.Grow(dst, longestEscape*len(b)+8)
-	to := dst[:at+longestEscape*len(b)+8]
+	to := dst[:cap(dst)]
 	for n < len(b) {
+		var x uint64
 		if len(b)-n >= 8 {
-			x := binary.LittleEndian.Uint64(b[n:])
-			binary.LittleEndian.PutUint64(to[at:], x)
-			same := 8
-			m := markUnsafe(x)
-			if m != 0 {
-				same = bits.TrailingZeros64(m) / 8
-			}
-			n, at = n+same, at+same
-			if m == 0 {
-				continue
-			}
+			x = binary.LittleEndian.Uint64(b[n:])
+		} else {
+			x = loadRest(b, n)
+		}
+		binary.LittleEndian.PutUint64(to[at:], x)
+		same := bits.TrailingZeros64(markUnsafe(x)) / 8
+		n, at = n+same, at+same
+		if same == 8 || n == len(b) {
+			continue
 		}
 		c := b[n]
 		if c >= utf8.RuneSelf {
 			break
 		}
-		x := escapes[c]
-		binary.LittleEndian.PutUint64(to[at:], x)
-		n, at = n+1, at+int(x>>56)
+		y := escapes[c]
+		binary.LittleEndian.PutUint64(to[at:], y)
+		n, at = n+1, at+int(y>>56)
 	}
 	return dst[:at], n
+}
+
+// loadRest returns the last bytes of b from offset n on, seven at most, with zeros after them: these
+// are not safe, so that the text is cut where it ends. Byte after byte it took as long as all else.
+func loadRest(b []byte, n int) uint64 {
+	left := len(b) - n
+	switch {
+	case len(b) >= 8:
+		return binary.LittleEndian.Uint64(b[len(b)-8:]) >> (8 * (8 - left) & 63)
+	case left >= 4:
+		return uint64(binary.LittleEndian.Uint32(b[n:])) | uint64(binary.LittleEndian.Uint32(b[len(b)-4:]))<<(8*(left-4)&63)
+	default: // the first, the middle and the last of one to three
+		return uint64(b[n]) | uint64(b[n+left/2])<<(8*(left/2)&63) | uint64(b[len(b)-1])<<(8*(left-1)&63)
+	}
 }
 
 // A byte times ones is that byte eight times.
@@ -91,14 +104,13 @@ const (
 )
 
 // markUnsafe sets the highest bit of the bytes of x that are not safe. Only the lowest
-// such bit is exact: the subtractions borrow from the bytes above it. Two characters that differ in
+// such bit is exact: the sums carry and the differences borrow from the bytes above it, and they
+// set it in bytes that are not ASCII as well, which x itself marks. Two characters that differ in
 // one bit are found together, with that bit set.
 func markUnsafe(x uint64) uint64 {
-	control := (x - 0x20*ones) &^ x
 	quoteAmp := (x | 0x04*ones) ^ '&'*ones
 	lessMore := (x | 0x02*ones) ^ '>'*ones
 	backslash := x ^ '\\'*ones
-	del := x ^ 0x7f*ones
-	return highs & (x | control | (quoteAmp-ones)&^quoteAmp | (lessMore-ones)&^lessMore |
-		(backslash-ones)&^backslash | (del-ones)&^del)
+	del := x + ones
+	return highs & (x | del | (x - 0x20*ones) | (quoteAmp - ones) | (lessMore - ones) | (backslash - ones))
 }

@@ -13,14 +13,14 @@ import (
 // in it: a table of them that is large enough to help costs more than it saves, in misses
 // of the processor's cache.
 type memory struct {
-	heads map[head]string
+	heads []line // those that came last are first
 	sec   int64  // since 1970
 	clock []byte // of sec: "2023-11-14T22:13:20.
 }
 
 // Copy returns a renderer of the same lines, for one goroutine. It remembers what it wrote.
 func (r *Renderer) Copy() render.Renderer {
-	return &Renderer{opt: r.opt, mem: &memory{heads: map[head]string{}}}
+	return &Renderer{opt: r.opt, mem: new(memory)}
 }
 
 // appendTime appends the time of a message.
@@ -46,6 +46,12 @@ type head struct {
 	status  dissect.Status
 }
 
+// line is how a line goes on.
+type line struct {
+	head
+	text string
+}
+
 // appendHead appends the protocol, the type, the direction and the status, and the key of
 // the length.
 func (r *Renderer) appendHead(dst []byte, e *render.Event) []byte {
@@ -54,12 +60,24 @@ func (r *Renderer) appendHead(dst []byte, e *render.Event) []byte {
 		return makeHead(dst, e)
 	}
 	h := head{m.Proto, m.Type, e.Reply, m.Conf, m.Status}
-	s, ok := r.mem.heads[h]
-	if !ok {
-		s = string(makeHead(nil, e))
-		r.mem.heads[h] = s
+	return append(dst, r.mem.find(&h, e)...)
+}
+
+// find returns how lines with a head go on, of which e is one, and moves it one place forward: a
+// dozen heads are most of a capture, and the first ones are found sooner than by a hash.
+func (m *memory) find(h *head, e *render.Event) string {
+	for i := range m.heads {
+		if m.heads[i].head != *h {
+			continue
+		}
+		if i > 0 {
+			m.heads[i], m.heads[i-1] = m.heads[i-1], m.heads[i]
+			i--
+		}
+		return m.heads[i].text
 	}
-	return append(dst, s...)
+	m.heads = append(m.heads, line{*h, string(makeHead(nil, e))})
+	return m.heads[len(m.heads)-1].text
 }
 
 func makeHead(dst []byte, e *render.Event) []byte {
