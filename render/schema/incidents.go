@@ -15,7 +15,7 @@ func incidentRecord() shape {
 	return record("incident", 2,
 		may("event", ref("event"), "among messages and in --tell FILE: what happened to it"), may("thread", text, "in --tell FILE: the same in all events of the incident"),
 		may("time", timestamp, "of the event"),
-		must("id", count, "number in the run"), must("campaign", count, "the same in incidents that belong together"), must("kind", kind, "what it is: qsniff explain KIND"),
+		must("id", count, "number in the run"), must("campaign", count, "the same in incidents that belong together"), must("kind", kind, "what it is: qsniff explain KIND"), must("code", ref("id"), "stable id of the kind: qsniff explain ID"),
 		must("level", ref("level"), "how urgent it is"), must("target", ref("target"), "what it is about"),
 		may("targets", list(ref("target")), "of a network: servers in it"), may("target_count", count, "of a network: how many servers there are"),
 		must("protocol", text, "protocol of its packets, or empty"), may("class", text, "of another flood: what it consists of"), may("packets", count, "of another flood: its packets"),

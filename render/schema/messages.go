@@ -23,7 +23,7 @@ var notes = map[string]member{
 	"via.kind": must("", text, ""), "via.src": may("", text, ""), "via.dst": may("", text, ""),
 	"findings.id": must("", ref("id"), ""), "findings.severity": must("", severity, ""), "findings.fault": must("", fault, ""), "findings.text": must("", text, ""),
 	"layout.name": must("", text, ""), "layout.offset": must("", count, ""), "layout.length": must("", count, ""), "layout.hex": must("", hexDigits, ""),
-	"layout.value": must("", shape{"type": []string{"string", "number", "null"}}, ""), "layout.aux": may("", onlyTrue, ""),
+	"layout.value": must("", shape{"type": []string{"string", "number", "null"}}, ""), "layout.aux": may("", onlyTrue, ""), "layout.cut": may("", onlyTrue, ""),
 	"layout.from.frame": must("", frame, ""), "layout.from.offset": must("", count, ""), "layout.from.length": must("", count, ""),
 }
 
@@ -141,7 +141,7 @@ type fieldBuilder struct {
 func (b *fieldBuilder) object(defs []*dissect.Def) shape {
 	s := object()
 	properties := s["properties"].(shape)
-	var keys []string
+	var keys, lists []string
 	seen := map[*dissect.Def]bool{}
 	for _, d := range defs {
 		if d.Flags&dissect.Framing != 0 || d.Joins != nil || seen[d] {
@@ -151,7 +151,11 @@ func (b *fieldBuilder) object(defs []*dissect.Def) shape {
 		of, key := b.property(d), d.Key()
 		before, isThere := properties[key].(shape)
 		if !isThere {
-			if d.Kind != dissect.Group && d.Kind != dissect.List {
+			switch d.Kind {
+			case dissect.List:
+				lists = append(lists, key)
+			case dissect.Group:
+			default:
 				keys = append(keys, key)
 			}
 			properties[key] = of
@@ -163,7 +167,7 @@ func (b *fieldBuilder) object(defs []*dissect.Def) shape {
 			properties[key] = shape{"anyOf": []shape{before, of}, "x-stability": before["x-stability"]}
 		}
 	}
-	return withBytes(s, keys)
+	return withBytes(s, keys, lists)
 }
 
 // property is the schema of a field.

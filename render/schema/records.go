@@ -61,7 +61,7 @@ func findingRecord() shape {
 		may("event", ref("event"), "in --tell FILE: what happened to the finding"), may("thread", text, "in --tell FILE: the same in all events of the finding"),
 		must("id", ref("id"), "stable id: qsniff explain ID"), must("severity", severity, "how much it matters"), must("fault", fault, "the party to look at"),
 		may("time", timestamp, "of the first one"), may("last", timestamp, "of the last one, where repeats are one line"),
-		must("frames", list(frame), "packets that show it, the first few"),
+		may("frame", frame, "packet that decided the first one, in findings"), must("frames", list(frame), "packets that show it, the first few"),
 		may("server", text, "the server that it is about, without a port where it had several"), may("client", text, "the client, without a port where it had several"),
 		must("text", text, "the finding in a sentence, with the figures of the first one"), must("count", count, "repeats between the same ends"),
 		may("evicted_pairs", count, "of a line for all ends that were evicted from the table: how many"))

@@ -123,13 +123,25 @@ func object(ms ...member) shape {
 	return s
 }
 
-// withBytes adds to the object s the members NAME_hex: the bytes of the values called so, where these cannot be told from the value.
-func withBytes(s shape, names []string) shape {
-	if len(names) == 0 {
+// withBytes adds to the object s what may stand beside its members: NAME_hex, the bytes of the values called so where these cannot be told
+// from the value, and NAME_cut, that the bytes of those values and lists end early.
+func withBytes(s shape, values, lists []string) shape {
+	beside := shape{}
+	for _, m := range []struct {
+		names []string
+		member
+	}{
+		{values, must("_hex", hexDigits, "the bytes of the value of that name, where they cannot be told from it")},
+		{append(values, lists...), must("_cut", onlyTrue, "the bytes of the value of that name end early")},
+	} {
+		if len(m.names) > 0 {
+			beside["^("+strings.Join(m.names, "|")+")"+m.name+"$"] = m.of.with(shape{"description": m.doc, "x-stability": stable})
+		}
+	}
+	if len(beside) == 0 {
 		return s
 	}
-	return s.with(shape{"patternProperties": shape{"^(" + strings.Join(names, "|") + ")_hex$": hexDigits.with(shape{
-		"description": "the bytes of the value of that name, where they cannot be told from it", "x-stability": stable})}})
+	return s.with(shape{"patternProperties": beside})
 }
 
 // ofStruct is what encoding/json makes of a type.

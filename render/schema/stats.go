@@ -66,5 +66,5 @@ func serverShape() shape {
 		must("bytes_in", count, "payload of requests"), must("bytes_out", count, "payload of replies"), must("wire_in", count, "frames of requests"), must("wire_out", count, "frames of replies"),
 		may("amplification", gain, "bytes out for a byte in"), may("challenged", shape{"enum": []string{"always", "never", "sometimes"}}, "whether it demands a challenge"),
 		may("challenged_share", share, "share of requests that it challenged"), may("rtt_ms", times, "from a request to its answer"), may("challenge_ms", ratio, "median time to a challenge"),
-		may("train_ms", ratio, "median time from the first part of a reply to the last")), []string{"name", "map"})
+		may("train_ms", ratio, "median time from the first part of a reply to the last")), []string{"name", "map"}, nil)
 }

@@ -17,7 +17,7 @@ const (
 // has one here.
 var incidentRules = map[string]rule{
 	"schema": {why: isForm}, "record": {why: isForm}, "id": {why: isForm}, "campaign": {why: isForm},
-	"kind": {why: isVerdict}, "level": {why: isVerdict}, "confidence": {why: isVerdict}, "missing[]": {why: isVerdict},
+	"kind": {why: isVerdict}, "code": {why: isVerdict}, "level": {why: isVerdict}, "confidence": {why: isVerdict}, "missing[]": {why: isVerdict},
 	"protocol": {why: isVerdict}, "class": {why: isVerdict}, "sources_error": {why: "a property of the sketch"},
 	"advice": {why: isAdvice}, "advice_words[]": {why: isAdvice},
 	"rules.nftables": {why: isAdvice}, "rules.iptables": {why: isAdvice}, "rules.measured": {why: isAdvice},
