@@ -25,7 +25,7 @@ var shownBy = map[string]struct{ raises, near string }{
 	"A2S-C11": {"a2s/info-padded-1200", "stories/challenge-handshake"},
 	"A2S-S01": {"stories/challenge-handshake", "a2s/info-demand-near"},
 	"A2S-S02": {"stories/valid-retry-unanswered", "a2s/unanswered"},
-	"A2S-S03": {"a2s/challenge-loop", "a2s/challenges-mixed-near"},
+	"A2S-S03": {"a2s/challenge-loop", "a2s/challenge-repeated-rotates"},
 	"A2S-S04": {"a2s/open-near", "stories/bridge-hides-clients"},
 	"A2S-S05": {"a2s/players-never-sent", "a2s/players-never-near"},
 	"A2S-S06": {"stories/rules-never-sent", "a2s/players-never-sent"},
