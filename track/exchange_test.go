@@ -11,6 +11,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
+	"qsniff/dissect/goldsource"
 	"qsniff/dissect/master"
 	"qsniff/dissect/rcon"
 	"qsniff/finding"
@@ -54,6 +55,7 @@ func testCodes() dissect.PairCodes {
 	c, console := a2s.New().Proto().Pairs, rcon.New().Proto().Pairs
 	c.Budget = master.New().Proto().Pairs.Budget
 	c.Guessing, c.Stale = console.Guessing, console.Stale
+	c.OldConsole = goldsource.New(a2s.New()).Proto().Pairs.OldConsole
 	return c
 }
 
@@ -451,7 +453,11 @@ func TestEndedOnce(t *testing.T) {
 func TestRepeat(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
 		{"three in a second", "0 >T | 400 >T | 1000 >T", "- 400 600!"},
+		{"just slower", "0 >T | 400 >T | 1001 >T", "- 400 601"},
 		{"slower", "0 >T | 400 >T | 1010 >T", "- 400 610"},
+		{"after the time in which copies come", "0 >T | 5 >T", "- 5"},
+		{"just before", "0 >T | 4 >T", "- -"},
+		{"longer than there is room for", "0 >T | 1300 >T | 1301 >T", "- 1300 -"},
 		{"a fourth", "0 >T | 400 >T | 1010 >T | 1300 >T", "- 400 610 290!"},
 		{"a copy by the network", "0 >T | 1 >T | 700 >T", "- - 699"},
 		{"three at once", "0 >T | 1 >T | 2 >T", "- - 1"},
