@@ -207,10 +207,11 @@ func (h *Reporter) Report(f *Fact, first uint64, x finding.Expert, isUnsure bool
 	if isUnsure && x.Severity > finding.Chat {
 		x.Severity--
 	}
-	frames := append(h.frames[:0], first)
-	if f.Frame != first {
-		frames = append(frames, f.Frame)
+	frames := h.frames[:0]
+	if first < f.Frame { // of two exchanges at once, the one that began first may end last
+		frames = append(frames, first)
 	}
+	frames = append(frames, f.Frame)
 	h.out = Raised{Expert: x, Frames: frames, Nanos: f.Nanos, Server: f.Server, Client: f.Client}
 	h.Raise(&h.out)
 }

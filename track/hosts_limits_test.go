@@ -147,3 +147,12 @@ func TestFullTables(t *testing.T) {
 		t.Errorf("servers with eager clients\ngot  %d and %d findings, %d kept, %d evicted\nwant %d and 1, %d, 2", len(first), len(again), eager.eager.Len(), eager.Evicted(), size+1, size)
 	}
 }
+
+// Of two exchanges at once the later one may end first: the frames of a finding are in their order all the same.
+func TestEndedInOtherOrder(t *testing.T) {
+	const both = "0 a>A T ask | 0 a<A A challenge 7 | 1 a>A T echo 7 | 1 a1>A T ask 7 | 2 b>A T ask | 2 b<A I answer | "
+	checkHosts(t, []hostsCase{
+		{"the earlier first", both + "4 a>A T silence 7 | 4 a1>A T silence 7", "A2S-S02 error [3 4]"},
+		{"the later first", both + "4 a1>A T silence 7 | 4 a>A T silence 7", "A2S-S02 error [3]"},
+	})
+}
