@@ -190,6 +190,18 @@ func (e *emitter) emitDoubtful(s *payload, p *dissect.Proto, t *dissect.Type) {
 	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 
+// emitBegun adds the clue that a reply to what asks for asks has begun: the packet at work, it,
+// is a part of it.
+func (e *emitter) emitBegun(it *item, asks dissect.Asked) {
+	if !e.wantsClues {
+		return
+	}
+	x := e.now.newSpan(it.frame, it.nanos)
+	x.begun = asks
+	x.fact = track.Fact{Frame: it.frame, Nanos: it.nanos, Age: it.age, Server: it.Src, Client: it.Dst}
+	e.now.seg.spans = append(e.now.seg.spans, x)
+}
+
 // emitForeign adds the clue that the packet at work has a message of type t of another protocol
 // between a server and its client.
 func (e *emitter) emitForeign(t *dissect.ForeignType, server, client netip.AddrPort, isTCP bool) {

@@ -65,11 +65,14 @@ func (h *hostFindings) evicted() uint64 { return h.hosts.Evicted() + h.contradic
 // addClue passes a clue to the hosts.
 func (h *hostFindings) addClue(s *span) {
 	h.at = place{key: s.key}
-	if s.foreign != nil {
+	switch {
+	case s.foreign != nil:
 		h.hosts.AddForeign(&s.fact, s.foreign.Family())
-		return
+	case s.begun != 0:
+		h.hosts.AddBegun(&s.fact, s.begun)
+	default:
+		h.hosts.AddDoubtful(&s.fact)
 	}
-	h.hosts.AddDoubtful(&s.fact)
 }
 
 // raise writes a finding of the hosts after the line of the message that decided

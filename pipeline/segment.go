@@ -53,10 +53,11 @@ type span struct {
 	// A clue has no text and is no message: what track.Hosts alone gets to know.
 	isDoubtful bool                 // fact is of what may be a request
 	foreign    *dissect.ForeignType // fact is of a message of this protocol; nil: it is not
+	begun      dissect.Asked        // fact is of a part of a reply to what asks for that; 0: it is not
 }
 
 // isClue reports whether the span is one.
-func (s *span) isClue() bool { return s.isDoubtful || s.foreign != nil }
+func (s *span) isClue() bool { return s.isDoubtful || s.foreign != nil || s.begun != 0 }
 
 // noteHole records the hole in the text of the span, if there is one.
 func (s *span) noteHole(h *render.Hole) {

@@ -54,8 +54,11 @@ func (t *tracker) findPart(s *payload, m *dissect.Message) track.Part {
 // notePart records that a part of a reply came, so that its exchange waits on: the other
 // parts may take long.
 func (t *tracker) notePart(it *item) {
-	if t.isOn {
-		t.exchanges.RecordPart(&track.Message{Src: it.Src, Dst: it.Dst, Frame: it.frame, Age: it.age, Reply: true})
+	if !t.isOn {
+		return
+	}
+	if asks := t.exchanges.RecordPart(&track.Message{Src: it.Src, Dst: it.Dst, Frame: it.frame, Age: it.age, Reply: true}); asks != 0 {
+		t.emitter.emitBegun(it, asks)
 	}
 }
 

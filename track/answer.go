@@ -102,6 +102,7 @@ func (x *Exchanges) placeChallenge(m *Message) Part {
 	p.Asked = x.onlyCause(e, m.Type.Asks)
 	x.checkFresh(m, e)
 	x.checkChallenge(m, e)
+	e.countChallenge()
 	e.challengeTrip, e.lastAge = p.Took, max(e.lastAge, m.Age)
 	e.challenge = uint32(m.Key)
 	e.state = e.state&^(replyDue|challengeEchoed|partsCame) | challengeGiven
@@ -125,7 +126,16 @@ func (x *Exchanges) placeRepeatedChallenge(m *Message) Part {
 		}
 		e.state |= challengeChanged
 	}
+	e.countChallenge()
 	return x.replyPart(e, m, Extra)
+}
+
+// countChallenge counts a challenge as the reply to a request without one, as long as there is
+// such a request.
+func (e *exchange) countChallenge() {
+	if e.plains > 0 {
+		e.plains--
+	}
 }
 
 // placeExtra returns the part of a reply for which no exchange under way waits: a further or
@@ -183,13 +193,15 @@ func (x *Exchanges) placeUnreadableLate(m *Message) Part {
 }
 
 // RecordPart records that m, a part of a reply, came: the exchanges for which it may be wait
-// on, and their servers are not reported as silent.
-func (x *Exchanges) RecordPart(m *Message) {
+// on, and their servers are not reported as silent. It returns what they ask, 0 if there are none.
+func (x *Exchanges) RecordPart(m *Message) (asks dissect.Asked) {
 	x.findEnds(m)
 	for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
 		if e.phase != ended && e.asks()&dissect.LongAnswers != 0 && e.first < m.Frame && awaitsReply(e) {
 			e.state |= partsCame
 			e.lastAge = max(e.lastAge, m.Age)
+			asks |= e.asks()
 		}
 	}
+	return asks
 }

@@ -84,12 +84,13 @@ func (x *Exchanges) hasGiven(m *Message) bool {
 }
 
 // checkChallenge raises that a challenge replaces another one that the client had just
-// brought back.
+// brought back, unless it may be the reply to a repeated request without one: servers reply to
+// each, and some with another challenge each time.
 func (x *Exchanges) checkChallenge(m *Message, e *exchange) {
 	if e.state&challengeGiven == 0 || e.challenge == 0 || m.Key == 0 || uint32(m.Key) == e.challenge {
 		return
 	}
-	if e.state&challengeEchoed != 0 && e.echoOffset > e.plainOffset {
+	if e.state&challengeEchoed != 0 && e.plains == 0 {
 		m.raise(pairCodes(m.Proto).Rotates, uint64(e.challenge), m.Key&0xffff_ffff)
 	}
 	e.state |= challengeChanged

@@ -90,6 +90,7 @@ type exchange struct {
 	number, older uint32       // its own in the ring, and that of the one between these ends that began before
 	question      uint8        // the index of its one bit of dissect.Asked
 	size          uint8        // of the last request in bytes; maxSize: that or more
+	plains        uint8        // requests without the challenge at hand for which no challenge came, 255 at most
 	copyGap       uint8        // time between the last two equal requests without a reply, see countCopy
 	forms         dissect.Form // of its requests
 	livedMillis   uint16       // from the first request to the last
@@ -209,6 +210,7 @@ func (x *Exchanges) placeRequest(m *Message) (*exchange, Step, Repeat) {
 	if m.Key != 0 {
 		state |= beganWithToken
 	}
+	e.plains = 1
 	e.requestKey, e.challengeTrip, e.requestKind, e.state, e.size, e.forms = uint32(m.Key), -1, x.kindNumber(m), state, m.size(), m.Form
 	return e, Ask, Repeat{}
 }
@@ -228,6 +230,7 @@ func (x *Exchanges) placeRepeat(m *Message, e *exchange) Step {
 		e.echoNanos, e.echoOffset, e.state = m.Nanos, at, e.state|challengeEchoed
 	} else {
 		e.plainNanos, e.plainOffset = m.Nanos, at
+		e.plains = min(e.plains, math.MaxUint8-1) + 1
 	}
 	e.state |= replyDue
 	e.forms |= m.Form

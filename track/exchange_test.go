@@ -11,6 +11,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/a2s"
+	"qsniff/dissect/goldsource"
 	"qsniff/dissect/master"
 	"qsniff/dissect/rcon"
 	"qsniff/finding"
@@ -54,6 +55,7 @@ func testCodes() dissect.PairCodes {
 	c, console := a2s.New().Proto().Pairs, rcon.New().Proto().Pairs
 	c.Budget = master.New().Proto().Pairs.Budget
 	c.Guessing, c.Stale = console.Guessing, console.Stale
+	c.OldConsole = goldsource.New(a2s.New()).Proto().Pairs.OldConsole
 	return c
 }
 
@@ -262,6 +264,9 @@ func TestChallengeFindings(t *testing.T) {
 		{"swapped", "0 >T | 10 <A:7 | 20 >T:" + swapped, "again 1 A2S-C04"},
 		{"right", "0 >T | 10 <A:7 | 20 >T:7", "echo 1"},
 		{"rotates", "0 >T | 10 <A:7 | 20 >T:7 | 30 <A:9", "challenge 1 to 3 after 10 A2S-S03"},
+		{"rotates, and the request was repeated before", "0 >T | 5 >T | 10 <A:7 | 20 >T:7 | 30 <A:9", "challenge 1 to 4 after 10"},
+		{"rotates again after that", "0 >T | 5 >T | 10 <A:7 | 20 >T:7 | 30 <A:9 | 40 >T:9 | 50 <A:8", "challenge 1 to 6 after 10 A2S-S03"},
+		{"rotates, and the repeated request has its reply", "0 >T | 5 >T | 10 <A:7 | 12 <A:7 | 20 >T:7 | 30 <A:9", "challenge 1 to 5 after 10 A2S-S03"},
 		{"new one for a plain request after the right one", "0 >T | 10 <A:7 | 20 >T:7 | 1020 >T | 1030 <A:9", "challenge 1 to 4 after 10"},
 		{"the same again", "0 >T | 10 <A:7 | 20 >T:7 | 30 <A:7", "challenge 1 to 3 after 10"},
 		{"new one for a plain request", "0 >T | 10 <A:7 | 20 >T | 30 <A:9", "challenge 1 to 3 after 10"},
@@ -448,7 +453,11 @@ func TestEndedOnce(t *testing.T) {
 func TestRepeat(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
 		{"three in a second", "0 >T | 400 >T | 1000 >T", "- 400 600!"},
+		{"just slower", "0 >T | 400 >T | 1001 >T", "- 400 601"},
 		{"slower", "0 >T | 400 >T | 1010 >T", "- 400 610"},
+		{"after the time in which copies come", "0 >T | 5 >T", "- 5"},
+		{"just before", "0 >T | 4 >T", "- -"},
+		{"longer than there is room for", "0 >T | 1300 >T | 1301 >T", "- 1300 -"},
 		{"a fourth", "0 >T | 400 >T | 1010 >T | 1300 >T", "- 400 610 290!"},
 		{"a copy by the network", "0 >T | 1 >T | 700 >T", "- - 699"},
 		{"three at once", "0 >T | 1 >T | 2 >T", "- - 1"},

@@ -42,7 +42,7 @@ type Hosts struct {
 	firstAge int64 // Age of the first fact
 	lastGap  int64 // age of the last gap in the capture
 	isLossy  bool  // packets are missing at an unknown place
-	hasReply bool  // a reply in a datagram was captured
+	replyAge int64 // age of the last reply in a datagram; never if none was captured
 	evicted  uint64
 }
 
@@ -89,6 +89,7 @@ func NewHosts(size float64) *Hosts {
 		consoles:          lru.New[pairKey, consoleChallenge](n(maxConsoles)),
 		foreign:           lru.New[foreignKey, struct{}](n(maxForeign)),
 		lastGap:           never,
+		replyAge:          never,
 	}
 }
 
@@ -139,7 +140,7 @@ func (h *Hosts) addRequest(f *Fact) {
 // addReply adds a reply in a datagram. A reply that nobody requested is no evidence about
 // its server, as anybody can forge it.
 func (h *Hosts) addReply(f *Fact) {
-	h.hasReply = true
+	h.replyAge = max(h.replyAge, f.Age)
 	switch f.Step {
 	case NoStep:
 		return
@@ -184,6 +185,12 @@ func (h *Hosts) addSilence(f *Fact) {
 // isUnsure reports whether packets may be missing from the capture since age.
 func (h *Hosts) isUnsure(age int64) bool { return h.isLossy || h.lastGap >= age }
 
+// isOneSided reports whether the capture shows no reply to anybody since shortly before age:
+// perhaps it has requests only, or does so by now.
+func (h *Hosts) isOneSided(age int64) bool {
+	return h.replyAge == never || h.replyAge < age-int64(bothSidesFor)
+}
+
 // raise is Report.
 func (h *Hosts) raise(f *Fact, first uint64, x finding.Expert, isUnsure bool) {
 	h.Report(f, first, x, isUnsure)
@@ -200,10 +207,11 @@ func (h *Reporter) Report(f *Fact, first uint64, x finding.Expert, isUnsure bool
 	if isUnsure && x.Severity > finding.Chat {
 		x.Severity--
 	}
-	frames := append(h.frames[:0], first)
-	if f.Frame != first {
-		frames = append(frames, f.Frame)
+	frames := h.frames[:0]
+	if first < f.Frame { // of two exchanges at once, the one that began first may end last
+		frames = append(frames, first)
 	}
+	frames = append(frames, f.Frame)
 	h.out = Raised{Expert: x, Frames: frames, Nanos: f.Nanos, Server: f.Server, Client: f.Client}
 	h.Raise(&h.out)
 }

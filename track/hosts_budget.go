@@ -55,6 +55,6 @@ func (h *Hosts) addUnansweredPage(f *Fact) {
 		h.raise(f, b.overFirst, finding.Expert{Code: pairCodes(f.Proto).Budget, A: pageBudget + 1, B: uint64(b.overSpan)}, h.isUnsure(f.Age-int64(pageMinute)))
 	case b.answerAge == never || f.Age-b.answerAge > int64(silencePause):
 		b.isReported = true
-		h.raise(f, b.silentFirst, finding.Expert{Code: pairCodes(f.Proto).Silent, A: uint64(b.silent), B: uint64(f.Nanos / 1e9)}, !h.hasReply || h.isUnsure(b.silentAge))
+		h.raise(f, b.silentFirst, finding.Expert{Code: pairCodes(f.Proto).Silent, A: uint64(b.silent), B: uint64(f.Nanos / 1e9)}, h.replyAge == never || h.isUnsure(b.silentAge))
 	}
 }

@@ -106,6 +106,23 @@ func (h *Hosts) findServer(f *Fact) *hostState {
 	return s
 }
 
+// AddBegun adds a part of a reply to what asks for asks, which may never come whole: its server does
+// answer that. f has the ends and the time.
+func (h *Hosts) AddBegun(f *Fact, asks dissect.Asked) {
+	s := h.findServer(f)
+	for kind := range queryKinds {
+		if asks.Has(queryRoles[kind]) {
+			s.recordServed(kind, f.Age)
+		}
+	}
+}
+
+// recordServed records that the server answered a query of a kind at age.
+func (s *hostState) recordServed(kind int, age int64) {
+	s.served[kind] = max(s.served[kind], age)
+	s.muted[kind] = mutedCount{isReported: s.muted[kind].isReported}
+}
+
 // addServerReply adds a reply to a query, or a challenge, to the state of its server.
 func (h *Hosts) addServerReply(f *Fact) {
 	s := h.findServer(f)
@@ -140,8 +157,7 @@ func (h *Hosts) addServerReply(f *Fact) {
 			continue
 		}
 		h.checkFraming(f, s, kind)
-		s.served[kind] = max(s.served[kind], f.Age)
-		s.muted[kind] = mutedCount{isReported: s.muted[kind].isReported}
+		s.recordServed(kind, f.Age)
 		if p != nil {
 			p.tries[kind], p.unheeded[kind] = 0, unheededCount{}
 		}

@@ -14,12 +14,15 @@ import (
 	"qsniff/wire"
 )
 
-// What hostKinds add to testKinds: a master server's pages and logins over TCP.
+// What hostKinds add to testKinds: a master server's pages, logins over TCP, and challenges for
+// a console.
 var hostKinds = map[string]*dissect.Type{
 	"M": {Name: "M", Asks: dissect.AskServers},
 	"P": {Name: "P", Reply: true, Asks: dissect.AskServers},
 	"G": {Name: "G", Asks: dissect.AskLogin},
 	"g": {Name: "g", Reply: true, Asks: dissect.AskLogin},
+	"C": {Name: "C", Asks: dissect.AskRconChallenge},
+	"c": {Name: "c", Reply: true, Asks: dissect.AskRconChallenge},
 }
 
 // endNamed is the end of a name: a small letter is a client, a capital one a server,
@@ -95,7 +98,10 @@ func tell(t *testing.T, h *Hosts, script string) (out []string, texts []string) 
 			f.Step, f.Key = Silence, max(key, f.Key)
 		} else {
 			frame++
-			f.Frame, f.ID = frame, frame
+			f.Frame = frame
+			if f.ID == 0 {
+				f.ID = frame
+			}
 			asked[about] = f
 		}
 		h.AddFact(&f)
@@ -103,7 +109,8 @@ func tell(t *testing.T, h *Hosts, script string) (out []string, texts []string) 
 	return out, texts
 }
 
-// addMeasures adds to f what words as ttl=60 say: the time since the request in ms (took), the
+// addMeasures adds to f what words as ttl=60 say: the time since the request in ms (took)
+// and since the equal request before (gap), whether it is the third of a second, the exchange (id), the
 // print, the map and the form of what a server says of itself, bytes, and the size of parts.
 func addMeasures(t *testing.T, f *Fact, words []string) {
 	t.Helper()
@@ -120,6 +127,12 @@ func addMeasures(t *testing.T, f *Fact, words []string) {
 			f.Said = &Said{Form: -1}
 		}
 		switch name {
+		case "gap":
+			f.Gap = v * 1e6
+		case "third":
+			f.IsThird = v > 0
+		case "id":
+			f.ID = uint64(v)
 		case "ttl":
 			f.TTL = uint8(v)
 		case "took":

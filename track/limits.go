@@ -247,6 +247,11 @@ const (
 	// about that long.
 	consoleFresh = 30 * time.Second
 
+	// bothSidesFor is how long before a request that nobody answers a reply to anybody shows that the
+	// capture has replies: one that lost their direction since is no evidence of silence. Chosen:
+	// tools that ask at all ask once a minute.
+	bothSidesFor = time.Minute
+
 	// A server has clients of one private address if it answered soleAnswers queries, from
 	// solePorts ports or more, and all were from there.
 	soleAnswers = 20

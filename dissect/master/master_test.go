@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/finding"
@@ -382,4 +383,25 @@ func FuzzDissect(f *testing.F) {
 		}
 		dissecttest.CheckInput(t, New(), c, b)
 	})
+}
+
+// What is said of a silent master server depends on whether Valve's had been retired.
+func TestSilentWords(t *testing.T) {
+	const before, after = "no answer to 2 requests for lists of servers in a row, with their repetitions: the master server is down, or a filter drops its packets",
+		"no answer to 2 requests for lists of servers in a row, with their repetitions: Valve's master servers over UDP were retired in October 2025, others may be down"
+	for _, tc := range []struct{ at, want string }{
+		{"2023-11-14T22:13:20Z", before},
+		{"2025-09-30T23:59:59Z", before},
+		{"2025-10-01T00:00:00Z", after},
+		{"2026-11-23T00:00:00Z", after},
+	} {
+		at, err := time.Parse(time.RFC3339, tc.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := finding.Expert{Code: &codeSilent, Severity: codeSilent.Severity, A: 2, B: uint64(at.Unix())}
+		if got := string(e.AppendText(nil)); got != tc.want {
+			t.Errorf("%s\ngot  %s\nwant %s", tc.at, got, tc.want)
+		}
+	}
 }
