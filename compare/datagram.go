@@ -169,6 +169,7 @@ type identifier struct {
 	reg    *dissect.Registry
 	kinds  []Kind
 	byType map[*dissect.Type]uint16
+	noKind uint64
 }
 
 func newIdentifier(reg *dissect.Registry) *identifier {
@@ -187,7 +188,9 @@ func (x *identifier) kindOf(p *netlayer.Packet, knows *survey, d *datagram) uint
 		return kindOther
 	}
 	k, known := x.byType[v.Type]
-	if !known && len(x.kinds) < maxKinds {
+	if !known && len(x.kinds) == maxKinds {
+		x.noKind++
+	} else if !known {
 		k = uint16(len(x.kinds))
 		x.kinds, x.byType[v.Type] = append(x.kinds, Kind{v.Dissector.Proto(), v.Type}), k
 	}

@@ -130,8 +130,11 @@ func (c *comparer) noteReplies(cutoff int64) {
 			ttl, _ := c.ttls.Put(h.src)
 			*ttl = c.windows[near].all[h.mate].ttl
 		}
-		v, _ := c.replies.Put(replyKey{h.hash, h.src})
+		v, evicted := c.replies.Put(replyKey{h.hash, h.src})
 		*v = seenReply{h.nanos, h.frame}
+		if evicted != nil {
+			c.result.RepliesEvicted++
+		}
 	}
 	for _, d := range answers {
 		c.compareReply(d)

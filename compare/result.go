@@ -121,9 +121,13 @@ func (r *Row) Missing() uint64 { return r.Sent - r.Arrived - r.Kept }
 // Result is what Run finds.
 type Result struct {
 	Captures [2]Capture
-	Clock    Clock
-	Late     time.Duration // the options
-	Wait     time.Duration
+	// IsInterrupted is set if the caller ended the run: Compared packets of each capture were compared, and
+	// what came less than the wait before the last of them was not judged.
+	IsInterrupted bool
+	Compared      [2]uint64
+	Clock         Clock
+	Late          time.Duration // the options
+	Wait          time.Duration
 	// ComparedTo is the length in bytes to which payloads were compared, as captures were cut; 0: all
 	// of them.
 	ComparedTo int
@@ -139,8 +143,10 @@ type Result struct {
 	JudgedEarly uint64
 	Differences []Difference // in the order in which they were judged
 	Unlisted    uint64       // differences for which there was no room
-	// NoBytes counts changed datagrams whose bytes there was no room for.
-	NoBytes uint64
+	// NoBytes counts changed datagrams whose bytes there was no room for, NoPieces fragments whose frames
+	// there was none for, ServersEvicted ends that serve, RepliesEvicted contents of replies, and NoKind
+	// datagrams whose type has no kind of its own.
+	NoBytes, NoPieces, ServersEvicted, RepliesEvicted, NoKind uint64
 
 	names    *endMap
 	payloads [2]map[uint64][]byte

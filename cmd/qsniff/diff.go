@@ -54,6 +54,9 @@ answered_between, clock, translation, to_server, to_client, kinds. Each further 
 datagram, or a pair: class, way, time (of HOST's clock), server, client, message,
 frame_edge, frame_host, delay_ms, changed (field, from, to).
 
+Ctrl-C prints what was compared so far; the first line then says how far that is
+("interrupted" in JSON).
+
 EDGE and HOST are as FILE in qsniff read, but read more than once: no pipe. A folder of
 captures is one of them, too.`,
 		Example: `  qsniff diff capture.pcap evening.pcap
@@ -162,17 +165,37 @@ func diff(ctx context.Context, opts *diffOptions, args []string, s streams) erro
 	if opts.dir != "" {
 		o.Judged = func(side compare.Side, c compare.Class, frame uint64) { frames[side][c].add(frame) }
 	}
+	update, done := startPasses(s.err)
+	o.Progress = func(r compare.Reading, read capture.Stats) { update(r.String(), read) }
 	result, err := compare.Run(ctx, o)
-	if result == nil || errors.Is(err, context.Canceled) {
+	done()
+	if result == nil {
+		if isInterrupted(ctx) {
+			fmt.Fprintln(s.err, "qsniff: interrupted while the clocks were surveyed: nothing has been compared yet")
+			return context.Canceled
+		}
 		return err
+	}
+	if result.IsInterrupted {
+		opts.remarkInterrupted(s, result)
 	}
 	if printed := opts.print(s.out, &o, result); printed != nil {
 		return printed
 	}
-	if opts.dir != "" {
+	if opts.dir != "" && !result.IsInterrupted {
 		err = cmp.Or(opts.writeClasses(ctx, s, o.Open, &frames), err)
 	}
 	return err
+}
+
+// remarkInterrupted prints on standard error how far a run came, unless that is seen in its output.
+func (o *diffOptions) remarkInterrupted(s streams, r *compare.Result) {
+	if o.output == "json" || !isTerminal(s.out) {
+		fmt.Fprintf(s.err, "qsniff: interrupted after %s of EDGE and %s of HOST\n", count(r.Compared[compare.Edge], "packet"), count(r.Compared[compare.Host], "packet"))
+	}
+	if o.dir != "" {
+		fmt.Fprintf(s.err, "qsniff: nothing was written to %s: its files are written after the comparison\n", o.dir)
+	}
 }
 
 func (o *diffOptions) print(out io.Writer, c *compare.Options, r *compare.Result) error {

@@ -34,6 +34,12 @@ func (x *Diff) writeSummary(w *writer, r *compare.Result) {
 	w.open('{')
 	w.uint("schema", schema)
 	w.text("record", "summary")
+	if r.IsInterrupted {
+		w.object("interrupted")
+		w.uint("packets_edge", r.Compared[compare.Edge])
+		w.uint("packets_host", r.Compared[compare.Host])
+		w.close('}')
+	}
 	for s, name := range [...]string{"edge", "host"} {
 		n := &r.Captures[s]
 		w.uint("packets_"+name, n.Packets)
@@ -55,6 +61,13 @@ func (x *Diff) writeSummary(w *writer, r *compare.Result) {
 	w.uint("kept_between", r.Total(compare.ToServer).Kept)
 	w.uint("judged_early", r.JudgedEarly)
 	w.uint("unlisted", r.Unlisted)
+	w.uint("untracked", r.Untracked)
+	w.uint("no_row", r.NoRow)
+	w.uint("no_kind", r.NoKind)
+	w.uint("no_bytes", r.NoBytes)
+	w.uint("no_pieces", r.NoPieces)
+	w.uint("servers_evicted", r.ServersEvicted)
+	w.uint("replies_evicted", r.RepliesEvicted)
 	if r.ComparedTo > 0 {
 		w.uint("compared_bytes", uint64(r.ComparedTo))
 	}

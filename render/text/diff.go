@@ -45,6 +45,10 @@ var diffSides = [...]string{"EDGE", "HOST"}
 
 // writeAnswer writes what became of datagrams on each way.
 func (p *diffPage) writeAnswer() {
+	if p.r.IsInterrupted {
+		p.writeLine(0, "Interrupted after %s of EDGE and %s of HOST, of %s and %s: what follows is about these.", digits.Counted(p.r.Compared[0], "packet"),
+			digits.Counted(p.r.Compared[1], "packet"), grouped(p.r.Captures[0].Packets), grouped(p.r.Captures[1].Packets))
+	}
 	for s, name := range diffSides {
 		switch n := &p.r.Captures[s]; {
 		case n.Packets == 0:
@@ -171,6 +175,7 @@ func (p *diffPage) writeKinds() {
 		return
 	}
 	p.writeTitle("By server and kind", "")
+	t.dropEmpty()
 	p.writeTable(t)
 	if calm > 0 {
 		p.writeLine(tableIndent, "%s without a difference", digits.Counted(uint64(calm), "other kind is", "other kinds are"))
@@ -190,8 +195,14 @@ func (p *diffPage) writeBasis() {
 		for _, k := range p.r.Counts[s][compare.Outside] {
 			outside += k
 		}
-		p.writeLine(tableIndent, "%s: %s, of which %s; %s at a time, or within %s of the end of one, that the other does not cover",
-			name, digits.Counted(n.Packets, "packet"), digits.Counted(n.Datagrams, "UDP datagram is compared", "UDP datagrams are compared"), grouped(outside), digits.Span(p.r.Wait))
+		line := name + ": " + digits.Counted(n.Packets, "packet") + ", of which " + digits.Counted(n.Datagrams, "UDP datagram is compared", "UDP datagrams are compared")
+		if n.TCP > 0 {
+			line += "; " + digits.Counted(n.TCP, "TCP segment is counted only", "TCP segments are counted only")
+		}
+		if outside > 0 {
+			line += "; " + grouped(outside) + " at a time, or within " + digits.Span(p.r.Wait) + " of the end of one, that the other does not cover"
+		}
+		p.writeLine(tableIndent, "%s", line)
 	}
 	if n := p.r.Captures[0].Incomplete + p.r.Captures[1].Incomplete; n > 0 {
 		p.writeLine(tableIndent, "%s never complete", digits.Counted(n, "set of fragments was", "sets of fragments were"))
@@ -217,8 +228,28 @@ func (p *diffPage) writeBasis() {
 	if p.r.JudgedEarly > 0 {
 		p.writeLine(tableIndent, "%s before the wait was over, for lack of memory: --memory gives more.", digits.Counted(p.r.JudgedEarly, "datagram was judged", "datagrams were judged"))
 	}
-	if p.r.Untracked > 0 {
-		p.writeLine(tableIndent, "There was no room for %s of translated addresses.", digits.Counted(p.r.Untracked, "name"))
+	p.writeLimits()
+}
+
+// writeLimits writes what there was no room for.
+func (p *diffPage) writeLimits() {
+	for _, x := range [...]struct {
+		n                  uint64
+		one, more, follows string
+	}{
+		{p.r.Untracked, "name of a translated address", "names of translated addresses", "its datagrams look lost at one point and new at the other"},
+		{p.r.NoRow, "datagram", "datagrams", "of kinds without a row of their own: others"},
+		{p.r.NoKind, "datagram", "datagrams", "of types without a kind of their own: unnamed"},
+		{p.r.NoBytes, "changed datagram", "changed datagrams", "the fields are not named"},
+		{p.r.NoPieces, "fragment", "fragments", "-w leaves them out"},
+		{p.r.ServersEvicted, "server", "servers", "which way their datagrams go may be unknown: --servers names them"},
+	} {
+		if x.n > 0 {
+			p.writeLine(tableIndent, "There was no room for %s: %s.", digits.Counted(x.n, x.one, x.more), x.follows)
+		}
+	}
+	if p.r.RepliesEvicted > 0 && p.r.Total(compare.ToClient).Answered > 0 {
+		p.writeLine(tableIndent, "%s for others: the age of some answers from between is not known.", digits.Counted(p.r.RepliesEvicted, "reply was evicted", "replies were evicted"))
 	}
 }
 
