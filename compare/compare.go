@@ -10,6 +10,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/internal/hostset"
 	"qsniff/internal/lru"
+	"qsniff/netlayer"
 )
 
 // Options are what two captures are compared by.
@@ -25,6 +26,9 @@ type Options struct {
 	// Judged, if not nil, is called with every frame of a datagram that is neither Same nor
 	// Outside, and its class: the fragments of one, too.
 	Judged func(s Side, c Class, frame uint64)
+	// Wants, if not nil, chooses the datagrams that are counted and listed, by their packet as captured,
+	// with its frame and Unix nanoseconds. All are compared; of a pair one is enough.
+	Wants func(p *netlayer.Packet, frame uint64, nanos int64) bool
 	// Progress, if not nil, is called after each batch with the reading that is under way and how far
 	// both captures are read in it.
 	Progress func(r Reading, done capture.Stats)
@@ -210,7 +214,7 @@ func newComparer(o *Options, r *Result, surveys [2]*survey, readers [2]*reader) 
 		replies: lru.New[replyKey, seenReply](maxReplies), ttls: lru.New[end, uint8](maxServers), answers: map[uint64]answer{}}
 	c.align = aligner{clock: &r.Clock, wait: int64(o.Wait)}
 	for s := range c.windows {
-		readers[s].knows = surveys[s]
+		readers[s].knows, readers[s].wants = surveys[s], o.Wants
 		w := &c.windows[s]
 		w.room, w.latest = max(leastWindow, int(windowDatagrams*o.Scale)), math.MinInt64
 		if n := r.Captures[s].Datagrams; n > uint64(w.room) { // else it grows

@@ -71,6 +71,7 @@ type datagram struct {
 	state    state
 	class    Class
 	isJoined bool // of IP fragments
+	isWanted bool // the caller wants it to be counted
 	// isSrcKnown and isDstKnown are set at EDGE where the name at HOST is known.
 	isSrcKnown, isDstKnown bool
 	request                uint64 // of an answer from in between
@@ -92,6 +93,7 @@ type reader struct {
 	packet   netlayer.Packet
 	joined   netlayer.Packet
 	onPieces func(frame uint64, d *ipfrag.Datagram) // of joined datagrams; may be nil
+	wants    func(p *netlayer.Packet, frame uint64, nanos int64) bool
 }
 
 func newReader(src capture.Source, id *identifier, seed uint64, cut int) *reader {
@@ -161,6 +163,7 @@ func (r *reader) decode(c *capture.Packet, add func(*datagram, []byte)) {
 	b := p.Payload[:min(len(p.Payload), r.cut)]
 	d.hash = lru.Mix(lru.MixBytes(r.seed, b), uint64(p.Wire))
 	d.kind = r.id.kindOf(p, r.knows, &d)
+	d.isWanted = r.wants == nil || r.wants(p, c.No, c.Nanos)
 	add(&d, p.Payload)
 }
 

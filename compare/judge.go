@@ -48,6 +48,11 @@ func (c *comparer) judgeAlone(s Side, d *datagram, cutoff int64, isEarly bool) {
 		return
 	}
 	d.state = wasAlone
+	if !d.isWanted {
+		c.result.Unwanted[s]++
+		delete(c.answers, d.frame)
+		return
+	}
 	if isEarly && d.class != Outside {
 		c.result.JudgedEarly++
 	}
@@ -67,6 +72,11 @@ func (c *comparer) judgeAlone(s Side, d *datagram, cutoff int64, isEarly bool) {
 
 func (c *comparer) judgePair(e, h *datagram) {
 	e.state, h.state = wasPaired, wasPaired
+	if !e.isWanted && !h.isWanted {
+		c.result.Unwanted[Edge]++
+		c.result.Unwanted[Host]++
+		return
+	}
 	delay := c.delayOf(e)
 	c.result.Counts[Edge][e.class][e.way]++
 	c.result.Counts[Host][e.class][e.way]++

@@ -133,6 +133,7 @@ type Result struct {
 	ComparedTo int
 	Kinds      []Kind
 	Counts     [2][NumClasses][numWays]uint64 // datagrams of each side
+	Unwanted   [2]uint64                      // datagrams that the caller did not want: they are in no other count
 	Rows       []Row
 	NoRow      uint64 // datagrams in the row without a server
 	Sizes      [numWays]SizeLoss

@@ -54,6 +54,9 @@ answered_between, clock, translation, to_server, to_client, kinds. Each further 
 datagram, or a pair: class, way, time (of HOST's clock), server, client, message,
 frame_edge, frame_host, delay_ms, changed (field, from, to).
 
+-Y counts and lists only the datagrams that match by themselves, at one of the points: by
+fields of a message, addresses and ports. All are compared, so that no pair is torn.
+
 Ctrl-C prints what was compared so far; the first line then says how far that is
 ("interrupted" in JSON).
 
@@ -61,6 +64,7 @@ EDGE and HOST are as FILE in qsniff read, but read more than once: no pipe. A fo
 captures is one of them, too.`,
 		Example: `  qsniff diff capture.pcap evening.pcap
   qsniff diff --class changed,answered_between -c 100 capture.pcap evening.pcap
+  qsniff diff -Y 'message == S2A_RULES' capture.pcap evening.pcap
   qsniff diff -o json capture.pcap evening.pcap | jq -c .clock`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -87,6 +91,7 @@ func (o *diffOptions) registerDiff(cmd *cobra.Command) {
 	f.DurationVar(&o.wait, "wait", o.wait, "how long a datagram may take")
 	f.DurationVar(&o.late, "late", o.late, "how much longer than usual a late one takes")
 	f.BoolVar(&o.showsSecrets, "show-secrets", false, "print passwords instead of <redacted>, and bytes of unknown messages")
+	o.registerFilter(cmd)
 	o.registerPage(cmd)
 	o.registerServers(cmd, "which ends serve (default: learned)")
 	f.Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
@@ -161,6 +166,13 @@ func diff(ctx context.Context, opts *diffOptions, args []string, s streams) erro
 			in, err := opts.open(ctx, args[side:side+1])
 			return in.Source, err
 		}}
+	chosen, err := opts.newDatagramFilter(reg)
+	if err != nil {
+		return err
+	}
+	if chosen != nil {
+		o.Wants = chosen.wants
+	}
 	var frames [2][compare.NumClasses]frameSet
 	if opts.dir != "" {
 		o.Judged = func(side compare.Side, c compare.Class, frame uint64) { frames[side][c].add(frame) }

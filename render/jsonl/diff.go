@@ -45,6 +45,7 @@ func (x *Diff) writeSummary(w *writer, r *compare.Result) {
 		w.uint("packets_"+name, n.Packets)
 		w.uint("datagrams_"+name, n.Datagrams)
 		w.uint("outside_"+name, r.Counts[s][compare.Outside][0]+r.Counts[s][compare.Outside][1]+r.Counts[s][compare.Outside][2])
+		w.uint("unmatched_"+name, r.Unwanted[s])
 		w.uint("tcp_"+name, n.TCP)
 		w.uint("others_"+name, n.Others)
 		w.uint("cut_"+name, n.Cut)

@@ -59,7 +59,9 @@ func (p *diffPage) writeAnswer() {
 			return
 		}
 	}
-	if p.r.Matched() == 0 {
+	if p.r.Matched() == 0 && p.r.Unwanted[0]+p.r.Unwanted[1] > 0 {
+		p.writeLine(0, "No datagram that matches the filter is in both captures; %s.", digits.Counted(p.r.Unwanted[0]+p.r.Unwanted[1], "other does not match", "others do not match"))
+	} else if p.r.Matched() == 0 {
 		p.writeLine(0, "No datagram of one capture is in the other: they may be of different times or hosts, or nothing passed between the points.")
 	}
 	isCalm := true
@@ -203,6 +205,9 @@ func (p *diffPage) writeBasis() {
 			line += "; " + grouped(outside) + " at a time, or within " + digits.Span(p.r.Wait) + " of the end of one, that the other does not cover"
 		}
 		p.writeLine(tableIndent, "%s", line)
+	}
+	if n := p.r.Unwanted[0] + p.r.Unwanted[1]; n > 0 {
+		p.writeLine(tableIndent, "%s the filter: no figure but the first of each capture counts them.", digits.Counted(n, "datagram does not match", "datagrams do not match"))
 	}
 	if n := p.r.Captures[0].Incomplete + p.r.Captures[1].Incomplete; n > 0 {
 		p.writeLine(tableIndent, "%s never complete", digits.Counted(n, "set of fragments was", "sets of fragments were"))
