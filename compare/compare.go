@@ -11,6 +11,7 @@ import (
 	"qsniff/internal/hostset"
 	"qsniff/internal/lru"
 	"qsniff/netlayer"
+	"qsniff/reassembly/split"
 )
 
 // Options are what two captures are compared by.
@@ -204,6 +205,7 @@ func (x *runner) compare(ctx context.Context, surveys [2]*survey) (*Result, erro
 	for s := range surveys {
 		r.ServersEvicted += surveys[s].evicted
 		r.NoPieces += c.windows[s].noPieces
+		r.NoSets += c.windows[s].noSets
 	}
 	r.Translations, r.Untracked = names.list(isServer), names.full
 	return r, ctx.Err()
@@ -211,7 +213,7 @@ func (x *runner) compare(ctx context.Context, surveys [2]*survey) (*Result, erro
 
 func newComparer(o *Options, r *Result, surveys [2]*survey, readers [2]*reader) *comparer {
 	c := &comparer{opt: o, names: r.names, surveys: surveys, readers: readers, result: r, rows: map[rowKey]*Row{},
-		replies: lru.New[replyKey, seenReply](maxReplies), ttls: lru.New[end, uint8](maxServers), answers: map[uint64]answer{}}
+		replies: lru.New[replyKey, seenReply](maxReplies), ttls: lru.New[end, uint8](maxServers), answers: map[uint64]answer{}, reframed: map[uint64]reframed{}}
 	c.align = aligner{clock: &r.Clock, wait: int64(o.Wait)}
 	for s := range c.windows {
 		readers[s].knows, readers[s].wants = surveys[s], o.Wants
@@ -220,6 +222,10 @@ func newComparer(o *Options, r *Result, surveys [2]*survey, readers [2]*reader) 
 		if n := r.Captures[s].Datagrams; n > uint64(w.room) { // else it grows
 			w.all = make([]datagram, 0, w.room+capture.MaxPackets)
 			w.keys = make([]key, 0, cap(w.all))
+		}
+		if in := readers[s]; in.cut == math.MaxInt { // else the bytes are not all there
+			in.parts = split.New(split.Limits{Bytes: fragmentBytes})
+			in.parts.Deliver = func(x *split.Set) { w.keepSet(in, x) }
 		}
 		if o.Judged != nil {
 			w.pieces = map[uint64][]uint64{}

@@ -11,6 +11,7 @@ import (
 	"qsniff/internal/lru"
 	"qsniff/netlayer"
 	"qsniff/reassembly/ipfrag"
+	"qsniff/reassembly/split"
 	"qsniff/wire"
 )
 
@@ -74,8 +75,12 @@ type datagram struct {
 	isWanted bool // the caller wants it to be counted
 	// isSrcKnown and isDstKnown are set at EDGE where the name at HOST is known.
 	isSrcKnown, isDstKnown bool
-	request                uint64 // of an answer from in between
+	isReframed             bool
+	request                uint64 // of an answer from in between; of a reframed one, the first frame at the other point
 }
+
+// isFree reports whether the datagram is not judged and has no counterpart yet.
+func (d *datagram) isFree() bool { return d.state == pending && d.mate < 0 && !d.isReframed }
 
 // reader reads the datagrams of a capture.
 type reader struct {
@@ -94,6 +99,7 @@ type reader struct {
 	joined   netlayer.Packet
 	onPieces func(frame uint64, d *ipfrag.Datagram) // of joined datagrams; may be nil
 	wants    func(p *netlayer.Packet, frame uint64, nanos int64) bool
+	parts    *split.Assembler // nil if parts are not joined
 }
 
 func newReader(src capture.Source, id *identifier, seed uint64, cut int) *reader {
@@ -165,6 +171,9 @@ func (r *reader) decode(c *capture.Packet, add func(*datagram, []byte)) {
 	d.kind = r.id.kindOf(p, r.knows, &d)
 	d.isWanted = r.wants == nil || r.wants(p, c.No, c.Nanos)
 	add(&d, p.Payload)
+	if r.parts != nil && d.kind == kindPart {
+		r.parts.Add(&split.Datagram{Src: p.Src, Dst: p.Dst, Data: p.Payload, Wire: p.Wire, Frame: c.No, Nanos: c.Nanos})
+	}
 }
 
 // identifier names kinds. Both captures share one.

@@ -40,6 +40,7 @@ func (c *comparer) judge(cutoff int64, isEarly bool) {
 			}
 			return isGone
 		})
+		w.dropSets()
 	}
 }
 
@@ -60,6 +61,10 @@ func (c *comparer) judgeAlone(s Side, d *datagram, cutoff int64, isEarly bool) {
 	c.tellFrames(s, d)
 	c.countAlone(s, d)
 	if d.class == Outside {
+		return
+	}
+	if d.class == Reframed {
+		c.listReframed(s, d)
 		return
 	}
 	x := Difference{Class: d.class, Way: d.way, Kind: d.kind, Nanos: d.nanos, src: d.src, dst: d.dst}
@@ -91,6 +96,20 @@ func (c *comparer) judgePair(e, h *datagram) {
 	if sender, _ := c.result.Sender(e.way); sender == Host {
 		x.Nanos, x.Kind = h.nanos, h.kind
 	}
+	c.list(&x)
+}
+
+// listReframed lists a message that has other datagrams at one point than at the other, once.
+func (c *comparer) listReframed(s Side, d *datagram) {
+	m, isListed := c.reframed[d.frame]
+	if s != Host || !isListed {
+		return
+	}
+	delete(c.reframed, d.frame)
+	c.result.Reframed++
+	c.row(d, m.kind).Reframed++
+	x := Difference{Class: Reframed, Way: d.way, Kind: m.kind, Nanos: d.nanos, src: d.src, dst: d.dst, Count: m.count,
+		Frames: [2]uint64{m.other, d.frame}, Sizes: [2]uint16{m.size, d.wire}, TTL: [2]uint8{m.ttl, d.ttl}}
 	c.list(&x)
 }
 

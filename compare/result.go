@@ -29,6 +29,7 @@ const (
 	Reordered                    // overtaken by one of its flow that was sent later
 	Late                         // it took longer than usual, by more than Options.Late
 	Changed                      // other bytes at HOST than at EDGE
+	Reframed                     // of a message that is in other datagrams at HOST than at EDGE: whole, or in other parts
 	Lost                         // at EDGE only
 	Extra                        // at HOST only
 	Duplicated                   // a copy of one that was counted, at one of the points
@@ -39,7 +40,7 @@ const (
 
 // String is the name in output.
 func (c Class) String() string {
-	return [...]string{"same", "reordered", "late", "changed", "lost", "extra", "duplicated", "answered_between", "outside"}[c]
+	return [...]string{"same", "reordered", "late", "changed", "reframed", "lost", "extra", "duplicated", "answered_between", "outside"}[c]
 }
 
 // isPair reports whether datagrams of the class are in both captures.
@@ -66,6 +67,7 @@ type Difference struct {
 	Sizes  [2]uint16 // bytes of payload
 	Nanos  int64     // in the clock of HOST: where it was sent, or seen
 	Delay  int64     // of a pair, nanoseconds from point to point
+	Count  [2]uint16 // of a reframed message, its datagrams at each side; Frames are the first ones
 	TTL    [2]uint8
 
 	// Of an answer from in between: the frame of its request at the point of the clients, the frame at
@@ -107,6 +109,7 @@ type Row struct {
 	// Kept are requests that were answered in between and went no further; they are among Sent.
 	Kept       uint64
 	Duplicated uint64
+	Reframed   uint64 // messages
 	// Appeared are those at the other point alone, Answered those of them that were answers to
 	// requests.
 	Appeared, Answered uint64
@@ -148,6 +151,9 @@ type Result struct {
 	// there was none for, ServersEvicted ends that serve, RepliesEvicted contents of replies, and NoKind
 	// datagrams whose type has no kind of its own.
 	NoBytes, NoPieces, ServersEvicted, RepliesEvicted, NoKind uint64
+	// Reframed counts messages that have other datagrams at one point than at the other; NoSets those in parts
+	// for which there was no room.
+	Reframed, NoSets uint64
 
 	names    *endMap
 	payloads [2]map[uint64][]byte

@@ -27,8 +27,9 @@ type window struct {
 	latest int64 // time of the latest datagram
 	isOver bool  // the capture has no more
 	pieces map[uint64][]uint64
-	// noPieces counts fragments for which pieces has no room.
-	noPieces uint64
+	// noPieces counts fragments for which pieces has no room, noSets messages in parts for which sets has none.
+	noPieces, noSets uint64
+	sets             []partSet
 }
 
 // key sorts datagrams that may be one: those with the same content and the same ends are a run.
@@ -81,8 +82,10 @@ type comparer struct {
 	replies *lru.Table[replyKey, seenReply]
 	ttls    *lru.Table[end, uint8]
 	answers map[uint64]answer // by frame, until they are listed
-	edges   []int32           // memory of what is aligned
-	hosts   []int32
+	// reframed is by the frame of HOST that is listed, until it is.
+	reframed map[uint64]reframed
+	edges    []int32 // memory of what is aligned
+	hosts    []int32
 }
 
 // run reads both captures and judges each datagram. Where ctx ends before the captures do, it judges
@@ -199,7 +202,7 @@ func (w *window) quarter() int64 {
 // pairEqual pairs datagrams with the same content and the same ends.
 func (c *comparer) pairEqual() {
 	unpaired := func(d *datagram) (uint64, bool) {
-		return runKey(d.hash, &d.src, &d.dst), d.state == pending && d.mate < 0
+		return runKey(d.hash, &d.src, &d.dst), d.isFree()
 	}
 	for s := range c.windows {
 		for i := range c.windows[s].all {
@@ -282,7 +285,7 @@ func (c *comparer) hasNameAtEdge(e end) bool {
 func (c *comparer) runOfStranger(d *datagram, isSrcKnown, isDstKnown bool) (uint64, bool) {
 	server, isKnown := &d.dst, isSrcKnown
 	switch {
-	case d.state != pending || d.mate >= 0 || d.way == UnknownWay:
+	case !d.isFree() || d.way == UnknownWay:
 		return 0, false
 	case d.way == ToClient:
 		server, isKnown = &d.src, isDstKnown

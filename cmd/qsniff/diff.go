@@ -38,7 +38,9 @@ func newDiff(s streams) *cobra.Command {
 		Long: `diff compares two captures of the same traffic, EDGE nearer to the clients and HOST
 nearer to the servers, and prints what happened between them: datagrams that were lost, on
 which way, of which kind and size; late ones, copies, those out of order; changed ones, with
-the fields; and answers from in between, as of a cache, with their age and time to live.
+the fields; messages that came in other parts than they were sent in (reframed); and
+answers from in between, as of a cache, with their age and time to live. TCP is counted,
+and not compared.
 
 UDP datagrams are matched by content, ends, order and time. Translated addresses are found
 and named. The clocks need not agree: what they differ by, and the drift, are estimated
@@ -50,9 +52,11 @@ last, and --wait before that. A datagram that takes longer than --wait is lost.
 
 With -o json the first line has the totals ("record":"summary"): packets_edge, packets_host,
 matched, lost (at EDGE only), extra (at HOST only), late, duplicated, reordered, changed,
-answered_between, clock, translation, to_server, to_client, kinds. Each further line is a
+reframed (messages), answered_between, clock, translation, to_server, to_client, kinds. Each further line is a
 datagram, or a pair: class, way, time (of HOST's clock), server, client, message,
-frame_edge, frame_host, delay_ms, changed (field, from, to).
+frame_edge, frame_host, delay_ms, changed (field, from, to). What there was no room for is
+counted in unlisted, untracked, judged_early, servers_evicted, replies_evicted, no_row,
+no_kind, no_bytes, no_sets and no_pieces.
 
 -Y counts and lists only the datagrams that match by themselves, at one of the points: by
 fields of a message, addresses and ports. All are compared, so that no pair is torn.

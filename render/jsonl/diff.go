@@ -58,6 +58,7 @@ func (x *Diff) writeSummary(w *writer, r *compare.Result) {
 	w.uint("duplicated", r.Count(compare.Duplicated))
 	w.uint("reordered", r.Count(compare.Reordered))
 	w.uint("changed", r.Count(compare.Changed))
+	w.uint("reframed", r.Reframed)
 	w.uint("answered_between", r.Total(compare.ToClient).Answered)
 	w.uint("kept_between", r.Total(compare.ToServer).Kept)
 	w.uint("judged_early", r.JudgedEarly)
@@ -66,6 +67,7 @@ func (x *Diff) writeSummary(w *writer, r *compare.Result) {
 	w.uint("no_row", r.NoRow)
 	w.uint("no_kind", r.NoKind)
 	w.uint("no_bytes", r.NoBytes)
+	w.uint("no_sets", r.NoSets)
 	w.uint("no_pieces", r.NoPieces)
 	w.uint("servers_evicted", r.ServersEvicted)
 	w.uint("replies_evicted", r.RepliesEvicted)
@@ -151,6 +153,7 @@ func writeRowCounts(w *writer, row *compare.Row) {
 	w.uint("reordered", row.Reordered)
 	w.uint("changed", row.Changed)
 	w.uint("duplicated", row.Duplicated)
+	w.uint("reframed", row.Reframed)
 	w.uint("appeared", row.Appeared)
 	w.uint("answered_between", row.Answered)
 	w.uint("outside", row.Outside)
@@ -196,6 +199,10 @@ func (x *Diff) writeDifference(w *writer, r *compare.Result, d *compare.Differen
 		w.uint("frame_"+name, d.Frames[s])
 		w.uint("length_"+name, uint64(d.Sizes[s]))
 		w.uint("ttl_"+name, uint64(d.TTL[s]))
+		if d.Class == compare.Reframed {
+			w.uint("datagrams_"+name, uint64(d.Count[s]))
+			isPair = false
+		}
 	}
 	if isPair {
 		w.float("delay_ms", float64(d.Delay)/1e6)

@@ -76,7 +76,7 @@ func (p *diffPage) writeAnswer() {
 		}
 	}
 	if isCalm && p.r.Matched() > 0 {
-		p.writeLine(0, "Nothing was lost: all that both captures cover arrived, %s.", digits.Counted(p.r.Matched(), "datagram"))
+		p.writeLine(0, "Nothing was lost: all that both captures cover arrived, %s.", digits.Counted(p.r.Matched()+p.r.Reframed, "datagram"))
 	}
 	var more []string
 	for _, c := range [...]struct {
@@ -84,6 +84,7 @@ func (p *diffPage) writeAnswer() {
 		words string
 	}{
 		{p.r.Count(compare.Late), "late"}, {p.r.Count(compare.Reordered), "out of order"}, {p.r.Count(compare.Changed), "changed on the way"},
+		{p.r.Reframed, "in other datagrams than they were sent in"},
 		{p.r.Count(compare.Duplicated), "copies"}, {p.r.Total(compare.ToClient).Answered, "answered between the points"},
 	} {
 		if c.n > 0 {
@@ -122,6 +123,9 @@ func (p *diffPage) writeAdvice() {
 	if p.r.Total(compare.ToClient).Answered > 0 {
 		p.writeLine(0, "Something between the points answers in place of the servers, such as a cache or a proxy: those answers are not at the servers' point.")
 	}
+	if p.r.Reframed > 0 {
+		p.writeLine(0, "Something between the points joins replies, or cuts them into parts that the servers do not make, such as a proxy or a filter. Do: show its owner frames of both captures; clients may not read its parts.")
+	}
 	if p.r.Clock.IsReversed {
 		p.writeLine(0, "What clients send came to HOST first: give the capture that is nearer to the clients first. Ways are counted as they are.")
 	}
@@ -141,12 +145,12 @@ func (p *diffPage) kind(kind uint16) string {
 func (p *diffPage) writeKinds() {
 	t := &table{columns: []column{{head: "server", isText: true}, {head: "kind", isText: true}, {head: "way", isText: true},
 		{head: "sent"}, {head: "lost"}, {head: "late", rank: 2}, {head: "order", rank: 3}, {head: "changed", rank: 2}, {head: "copies", rank: 3},
-		{head: "between", rank: 1}, {head: "slowest", rank: 4}}}
+		{head: "parts", rank: 3}, {head: "between", rank: 1}, {head: "slowest", rank: 4}}}
 	const most = 20 // chosen: with the rest, one screen
 	calm, hidden := 0, 0
 	for i := range p.r.Rows {
 		row := &p.r.Rows[i]
-		isCalm := row.Missing()+row.Late+row.Reordered+row.Changed+row.Duplicated+row.Appeared+row.Kept == 0
+		isCalm := row.Missing()+row.Late+row.Reordered+row.Changed+row.Duplicated+row.Reframed+row.Appeared+row.Kept == 0
 		switch {
 		case isCalm:
 			calm++
@@ -171,7 +175,7 @@ func (p *diffPage) writeKinds() {
 		}
 		way := [...]string{"?", "there", "back"}[row.Way]
 		t.rows = append(t.rows, tableRow{cells: []string{server, p.kind(row.Kind), way, grouped(row.Sent), n(row.Missing()), n(row.Late), n(row.Reordered),
-			n(row.Changed), n(row.Duplicated), n(row.Kept + row.Appeared), slowest}})
+			n(row.Changed), n(row.Duplicated), n(row.Reframed), n(row.Kept + row.Appeared), slowest}})
 	}
 	if len(t.rows) == 0 {
 		return
@@ -246,6 +250,7 @@ func (p *diffPage) writeLimits() {
 		{p.r.NoRow, "datagram", "datagrams", "of kinds without a row of their own: others"},
 		{p.r.NoKind, "datagram", "datagrams", "of types without a kind of their own: unnamed"},
 		{p.r.NoBytes, "changed datagram", "changed datagrams", "the fields are not named"},
+		{p.r.NoSets, "message in parts", "messages in parts", "in other datagrams they look lost, and new"},
 		{p.r.NoPieces, "fragment", "fragments", "-w leaves them out"},
 		{p.r.ServersEvicted, "server", "servers", "which way their datagrams go may be unknown: --servers names them"},
 	} {
@@ -328,6 +333,8 @@ func (p *diffPage) describe(d *compare.Difference) (what, note string) {
 		return "out of order", ""
 	case compare.Changed:
 		return "changed", p.describeParts(d)
+	case compare.Reframed:
+		return "other parts", p.describeFraming(d)
 	case compare.Duplicated:
 		return "copy", ""
 	case compare.AnsweredBetween:
@@ -345,6 +352,11 @@ func (p *diffPage) describe(d *compare.Difference) (what, note string) {
 		return "lost there", ""
 	}
 	return "lost back", ""
+}
+
+func (p *diffPage) describeFraming(d *compare.Difference) string {
+	sender, _ := p.r.Sender(d.Way)
+	return fmt.Sprintf("the same bytes: sent in %s, arrived in %s", digits.Counted(uint64(d.Count[sender]), "datagram"), digits.Counted(uint64(d.Count[1-sender]), "datagram"))
 }
 
 func (p *diffPage) describeAnswer(d *compare.Difference) string {
