@@ -1,7 +1,9 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,6 +80,7 @@ func (p *diffPage) writeAnswer() {
 	if isCalm && p.r.Matched() > 0 {
 		p.writeLine(0, "Nothing was lost: all that both captures cover arrived, %s.", digits.Counted(p.r.Matched()+p.r.Reframed, "datagram"))
 	}
+	p.writeUnjudged()
 	var more []string
 	for _, c := range [...]struct {
 		n     uint64
@@ -93,6 +96,15 @@ func (p *diffPage) writeAnswer() {
 	}
 	if len(more) > 0 {
 		p.writeLine(0, "Also: %s.", strings.Join(more, ", "))
+	}
+}
+
+// writeUnjudged writes how much is too near to the ends of a capture to be judged, if it is more than two
+// datagrams in a hundred.
+func (p *diffPage) writeUnjudged() {
+	if n, all := p.r.Count(compare.Outside), p.r.Captures[0].Datagrams+p.r.Captures[1].Datagrams; 50*n > all {
+		p.writeLine(0, "%s judged: near the ends of a capture, nobody knows whether they arrived later. Longer captures judge more, and so does a shorter --wait than %s.",
+			digits.Counted(n, "datagram is not", "datagrams are not"), digits.Span(p.r.Wait))
 	}
 }
 
@@ -117,6 +129,9 @@ func (p *diffPage) writeAdvice() {
 			}
 		}
 	}
+	if n == 0 && !p.isLossBySize() && p.r.Total(compare.ToServer).Missing()+p.r.Total(compare.ToClient).Missing() > 0 {
+		p.writeLine(0, "The loss is neither of one kind of messages nor by size. Do: look whether a line or a machine between the points is overloaded at the times below; -w keeps the lost packets, and -c lists more.")
+	}
 	if n > most {
 		p.writeLine(0, "%s, see below.", digits.Counted(uint64(n-most), "more kind is filtered", "more kinds are filtered"))
 	}
@@ -136,6 +151,13 @@ func (p *diffPage) writeAdvice() {
 	}
 }
 
+// isLossBySize reports whether what is lost on either way is lost by its size.
+func (p *diffPage) isLossBySize() bool {
+	_, there := p.r.Sizes[compare.ToServer].Limit()
+	_, back := p.r.Sizes[compare.ToClient].Limit()
+	return there || back
+}
+
 func (p *diffPage) kind(kind uint16) string {
 	protocol, message := p.r.Name(kind)
 	return strings.TrimSpace(protocol + " " + message)
@@ -148,8 +170,10 @@ func (p *diffPage) writeKinds() {
 		{head: "parts", rank: 3}, {head: "between", rank: 1}, {head: "slowest", rank: 4}}}
 	const most = 20 // chosen: with the rest, one screen
 	calm, hidden := 0, 0
-	for i := range p.r.Rows {
-		row := &p.r.Rows[i]
+	rows := slices.Clone(p.r.Rows)
+	slices.SortStableFunc(rows, func(a, b compare.Row) int { return cmp.Compare(b.Missing(), a.Missing()) })
+	for i := range rows {
+		row := &rows[i]
 		isCalm := row.Missing()+row.Late+row.Reordered+row.Changed+row.Duplicated+row.Reframed+row.Appeared+row.Kept == 0
 		switch {
 		case isCalm:
