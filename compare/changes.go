@@ -37,6 +37,7 @@ func (x *runner) collectChanged(ctx context.Context, r *Result) error {
 			}
 			r.payloads[s][d.frame] = append([]byte{}, payload...)
 		}) {
+			x.report(Collecting, all)
 		}
 	}
 	_ = closeAll(all) // the survey met the same damage

@@ -13,18 +13,21 @@ import (
 func (c *comparer) classify() {
 	for s := range c.windows {
 		for i := range c.windows[s].all {
-			c.windows[s].all[i].class = Same
+			if d := &c.windows[s].all[i]; !d.isReframed {
+				d.class = Same
+			}
 		}
 	}
 	c.findCopies()
 	c.classifyPairs()
 	c.findReordered()
+	c.pairReframed()
 	c.pairChanged()
 	for s := range c.windows {
 		all := c.windows[s].all
 		for i := range all {
 			d := &all[i]
-			if d.state != pending || d.mate >= 0 || d.class == Duplicated {
+			if !d.isFree() || d.class == Duplicated {
 				continue
 			}
 			d.class = [...]Class{Lost, Extra}[s]
@@ -132,7 +135,7 @@ func (c *comparer) findCopies() {
 func (c *comparer) findOriginal(s Side, run []key, i int) {
 	w, other := c.windows[s].all, c.windows[s.other()].all
 	d := &w[run[i].at]
-	if d.state != pending || d.mate >= 0 {
+	if !d.isFree() {
 		return
 	}
 	for j := max(0, i-neighbours); j < min(len(run), i+neighbours+1); j++ {
@@ -171,7 +174,7 @@ func (c *comparer) isCopy(a, b *datagram) bool {
 func (c *comparer) pairChanged() {
 	for s := range c.windows {
 		c.windows[s].sortKeys(func(d *datagram) (uint64, bool) {
-			return runKey(uint64(d.way), &d.src, &d.dst), d.state == pending && d.mate < 0 && d.class != Duplicated
+			return runKey(uint64(d.way), &d.src, &d.dst), d.isFree() && d.class != Duplicated
 		})
 	}
 	c.joinRuns(func(edges, hosts []key) {

@@ -10,6 +10,8 @@ import (
 	"qsniff/dissect"
 	"qsniff/internal/hostset"
 	"qsniff/internal/lru"
+	"qsniff/netlayer"
+	"qsniff/reassembly/split"
 )
 
 // Options are what two captures are compared by.
@@ -25,10 +27,32 @@ type Options struct {
 	// Judged, if not nil, is called with every frame of a datagram that is neither Same nor
 	// Outside, and its class: the fragments of one, too.
 	Judged func(s Side, c Class, frame uint64)
+	// Wants, if not nil, chooses the datagrams that are counted and listed, by their packet as captured,
+	// with its frame and Unix nanoseconds. All are compared; of a pair one is enough.
+	Wants func(p *netlayer.Packet, frame uint64, nanos int64) bool
+	// Progress, if not nil, is called after each batch with the reading that is under way and how far
+	// both captures are read in it.
+	Progress func(r Reading, done capture.Stats)
 }
 
-// Run compares two captures. It returns an error with a Result where a capture is damaged, or ctx
-// ended: what precedes the place was compared.
+// Reading is one of the times that both captures are read.
+type Reading uint8
+
+// The readings.
+const (
+	Surveying Reading = iota
+	Comparing
+	Collecting
+)
+
+// String is what is done in the reading.
+func (r Reading) String() string {
+	return [...]string{"surveying", "comparing", "collecting changes"}[r]
+}
+
+// Run compares two captures. It returns an error with a Result where a capture is damaged, or where
+// ctx ended while they were compared: what precedes the place was judged, and Result.Compared says how
+// much that is. If ctx ends before, there is no Result.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Wait == 0 {
 		o.Wait = DefaultWait
@@ -41,7 +65,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	x := &runner{opt: &o, id: newIdentifier(o.Registry), cut: math.MaxInt}
 	surveys, err := x.survey(ctx)
-	if surveys[Edge] == nil || surveys[Host] == nil {
+	if surveys[Edge] == nil || surveys[Host] == nil || ctx.Err() != nil {
 		return nil, err
 	}
 	result, again := x.compare(ctx, surveys)
@@ -73,6 +97,19 @@ func (x *runner) open() (all [2]*reader, err error) {
 		all[s] = newReader(src, x.id, x.seed, x.cut)
 	}
 	return all, nil
+}
+
+// report tells the caller how far a reading is.
+func (x *runner) report(what Reading, all [2]*reader) {
+	if x.opt.Progress == nil {
+		return
+	}
+	var sum capture.Stats
+	for _, r := range all {
+		n := r.src.Stats()
+		sum.Received, sum.Bytes, sum.Size = sum.Received+n.Received, sum.Bytes+n.Bytes, sum.Size+n.Size
+	}
+	x.opt.Progress(what, sum)
 }
 
 // closeAll closes what is open, and returns why reading ended, if not at the end of a capture.
@@ -116,7 +153,7 @@ func (x *runner) survey(ctx context.Context) (surveys [2]*survey, err error) {
 		}
 		cut := math.MaxInt
 		for s, r := range all {
-			surveys[s] = takeSurvey(ctx, r)
+			surveys[s] = takeSurvey(ctx, r, func() { x.report(Surveying, all) })
 			cut = min(cut, surveys[s].counts.cutTo)
 		}
 		err = closeAll(all)
@@ -156,24 +193,39 @@ func (x *runner) compare(ctx context.Context, surveys [2]*survey) (*Result, erro
 		return r, err
 	}
 	c := newComparer(o, r, surveys, readers)
-	c.run(ctx)
+	c.run(ctx, func() { x.report(Comparing, readers) })
+	if ctx.Err() != nil {
+		r.IsInterrupted = true
+	}
+	for s := range readers {
+		r.Compared[s] = readers[s].counts.Packets
+	}
 	_ = closeAll(readers) // the survey met the same damage
-	r.Kinds, r.Rows = x.id.kinds, c.listRows()
+	r.Kinds, r.Rows, r.NoKind = x.id.kinds, c.listRows(), x.id.noKind
+	for s := range surveys {
+		r.ServersEvicted += surveys[s].evicted
+		r.NoPieces += c.windows[s].noPieces
+		r.NoSets += c.windows[s].noSets
+	}
 	r.Translations, r.Untracked = names.list(isServer), names.full
 	return r, ctx.Err()
 }
 
 func newComparer(o *Options, r *Result, surveys [2]*survey, readers [2]*reader) *comparer {
 	c := &comparer{opt: o, names: r.names, surveys: surveys, readers: readers, result: r, rows: map[rowKey]*Row{},
-		replies: lru.New[replyKey, seenReply](maxReplies), ttls: lru.New[end, uint8](maxServers), answers: map[uint64]answer{}}
+		replies: lru.New[replyKey, seenReply](maxReplies), ttls: lru.New[end, uint8](maxServers), answers: map[uint64]answer{}, reframed: map[uint64]reframed{}}
 	c.align = aligner{clock: &r.Clock, wait: int64(o.Wait)}
 	for s := range c.windows {
-		readers[s].knows = surveys[s]
+		readers[s].knows, readers[s].wants = surveys[s], o.Wants
 		w := &c.windows[s]
 		w.room, w.latest = max(leastWindow, int(windowDatagrams*o.Scale)), math.MinInt64
 		if n := r.Captures[s].Datagrams; n > uint64(w.room) { // else it grows
 			w.all = make([]datagram, 0, w.room+capture.MaxPackets)
 			w.keys = make([]key, 0, cap(w.all))
+		}
+		if in := readers[s]; in.cut == math.MaxInt { // else the bytes are not all there
+			in.parts = split.New(split.Limits{Bytes: fragmentBytes})
+			in.parts.Deliver = func(x *split.Set) { w.keepSet(in, x) }
 		}
 		if o.Judged != nil {
 			w.pieces = map[uint64][]uint64{}

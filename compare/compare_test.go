@@ -1,18 +1,26 @@
 package compare
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"qsniff/capture"
 	"qsniff/internal/test/testpcap"
+	"qsniff/netlayer"
 )
 
 // newWorld returns small traffic that has been played.
 func newWorld(change func(*world)) *world {
 	w := &world{clients: 12, rounds: 24, rng: rand.New(rand.NewPCG(3, 4))}
 	change(w)
+	return w.played()
+}
+
+func (w *world) played() *world {
 	w.play()
 	return w
 }
@@ -77,6 +85,67 @@ func TestSmallWindows(t *testing.T) {
 	r, _ := runOn(t, w.captures(t), Options{Scale: 1e-9, Wait: 2 * time.Second})
 	if r.JudgedEarly == 0 || r.Matched() < r.Captures[Host].Datagrams*9/10 {
 		t.Errorf("%d judged early, %d of %d matched", r.JudgedEarly, r.Matched(), r.Captures[Host].Datagrams)
+	}
+}
+
+// TestWants: what the caller does not want is compared all the same, and in no figure but that.
+func TestWants(t *testing.T) {
+	all := newWorld(func(w *world) { w.loss, w.natClients = 0.1, true }).captures(t)
+	want := worldServers[0]
+	whole, _ := runOn(t, all, Options{})
+	o := Options{Registry: registry(t), Open: func(s Side) (capture.Source, error) { return &packets{all[s]}, nil },
+		Wants: func(p *netlayer.Packet, _ uint64, _ int64) bool { return p.Src == want || p.Dst == want }}
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []Row
+	for _, row := range whole.Rows {
+		if row.Server == want {
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 || !slices.Equal(r.Rows, rows) {
+		t.Errorf("got  %+v\nwant %+v", r.Rows, rows)
+	}
+	for s := range r.Counts {
+		sum := r.Unwanted[s]
+		for c := range NumClasses {
+			for way := range numWays {
+				sum += r.Counts[s][c][way]
+			}
+		}
+		if sum != r.Captures[s].Datagrams {
+			t.Errorf("side %d: %d of %d datagrams", s, sum, r.Captures[s].Datagrams)
+		}
+	}
+}
+
+// TestInterrupted: what was compared until then is judged, and nothing is called lost that was not read.
+func TestInterrupted(t *testing.T) {
+	all := (&world{clients: 200, rounds: 30, rng: rand.New(rand.NewPCG(7, 8))}).played().captures(t)
+	for _, at := range []Reading{Surveying, Comparing} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		batches := 0
+		r, err := Run(ctx, Options{Registry: registry(t), Open: func(s Side) (capture.Source, error) { return &packets{all[s]}, nil },
+			Progress: func(reading Reading, _ capture.Stats) {
+				if reading == at {
+					batches++
+				}
+				if batches > 100 {
+					interrupt()
+				}
+			}})
+		if !errors.Is(err, context.Canceled) || (r == nil) != (at == Surveying) {
+			t.Fatalf("%s: %v, result %v", at, err, r)
+		}
+		if r == nil {
+			continue
+		}
+		read, whole := r.Compared[Edge], uint64(len(all[Edge]))
+		if !r.IsInterrupted || read == 0 || read == whole || r.Matched() == 0 || r.Matched() >= read || len(r.Differences) > 0 {
+			t.Errorf("interrupted %t after %d of %d, %d matched, %d differ", r.IsInterrupted, read, whole, r.Matched(), len(r.Differences))
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"qsniff/internal/lru"
 	"qsniff/netlayer"
 	"qsniff/reassembly/ipfrag"
+	"qsniff/reassembly/split"
 	"qsniff/wire"
 )
 
@@ -71,10 +72,15 @@ type datagram struct {
 	state    state
 	class    Class
 	isJoined bool // of IP fragments
+	isWanted bool // the caller wants it to be counted
 	// isSrcKnown and isDstKnown are set at EDGE where the name at HOST is known.
 	isSrcKnown, isDstKnown bool
-	request                uint64 // of an answer from in between
+	isReframed             bool
+	request                uint64 // of an answer from in between; of a reframed one, the first frame at the other point
 }
+
+// isFree reports whether the datagram is not judged and has no counterpart yet.
+func (d *datagram) isFree() bool { return d.state == pending && d.mate < 0 && !d.isReframed }
 
 // reader reads the datagrams of a capture.
 type reader struct {
@@ -92,6 +98,8 @@ type reader struct {
 	packet   netlayer.Packet
 	joined   netlayer.Packet
 	onPieces func(frame uint64, d *ipfrag.Datagram) // of joined datagrams; may be nil
+	wants    func(p *netlayer.Packet, frame uint64, nanos int64) bool
+	parts    *split.Assembler // nil if parts are not joined
 }
 
 func newReader(src capture.Source, id *identifier, seed uint64, cut int) *reader {
@@ -161,7 +169,11 @@ func (r *reader) decode(c *capture.Packet, add func(*datagram, []byte)) {
 	b := p.Payload[:min(len(p.Payload), r.cut)]
 	d.hash = lru.Mix(lru.MixBytes(r.seed, b), uint64(p.Wire))
 	d.kind = r.id.kindOf(p, r.knows, &d)
+	d.isWanted = r.wants == nil || r.wants(p, c.No, c.Nanos)
 	add(&d, p.Payload)
+	if r.parts != nil && d.kind == kindPart {
+		r.parts.Add(&split.Datagram{Src: p.Src, Dst: p.Dst, Data: p.Payload, Wire: p.Wire, Frame: c.No, Nanos: c.Nanos})
+	}
 }
 
 // identifier names kinds. Both captures share one.
@@ -169,6 +181,7 @@ type identifier struct {
 	reg    *dissect.Registry
 	kinds  []Kind
 	byType map[*dissect.Type]uint16
+	noKind uint64
 }
 
 func newIdentifier(reg *dissect.Registry) *identifier {
@@ -187,7 +200,9 @@ func (x *identifier) kindOf(p *netlayer.Packet, knows *survey, d *datagram) uint
 		return kindOther
 	}
 	k, known := x.byType[v.Type]
-	if !known && len(x.kinds) < maxKinds {
+	if !known && len(x.kinds) == maxKinds {
+		x.noKind++
+	} else if !known {
 		k = uint16(len(x.kinds))
 		x.kinds, x.byType[v.Type] = append(x.kinds, Kind{v.Dissector.Proto(), v.Type}), k
 	}

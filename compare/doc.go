@@ -10,7 +10,8 @@
 //	          and which addresses were translated (ends.go). Who serves is learned, too.
 //	Compare   windows of both captures in the clock of HOST (window.go). Datagrams with the
 //	          same content and the same ends are paired by order and time (align.go); what is
-//	          left is a copy, a changed datagram, an answer from in between, or missing
+//	          left is a copy, part of a message that is in other datagrams at the other point
+//	          (reframe.go), a changed datagram, an answer from in between, or missing
 //	          (classify.go). A datagram is judged once the whole wait for its counterpart lies
 //	          in memory.
 //	Collect   the bytes of changed datagrams, and the packets that the caller writes.

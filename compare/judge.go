@@ -40,6 +40,7 @@ func (c *comparer) judge(cutoff int64, isEarly bool) {
 			}
 			return isGone
 		})
+		w.dropSets()
 	}
 }
 
@@ -48,6 +49,11 @@ func (c *comparer) judgeAlone(s Side, d *datagram, cutoff int64, isEarly bool) {
 		return
 	}
 	d.state = wasAlone
+	if !d.isWanted {
+		c.result.Unwanted[s]++
+		delete(c.answers, d.frame)
+		return
+	}
 	if isEarly && d.class != Outside {
 		c.result.JudgedEarly++
 	}
@@ -55,6 +61,10 @@ func (c *comparer) judgeAlone(s Side, d *datagram, cutoff int64, isEarly bool) {
 	c.tellFrames(s, d)
 	c.countAlone(s, d)
 	if d.class == Outside {
+		return
+	}
+	if d.class == Reframed {
+		c.listReframed(s, d)
 		return
 	}
 	x := Difference{Class: d.class, Way: d.way, Kind: d.kind, Nanos: d.nanos, src: d.src, dst: d.dst}
@@ -67,6 +77,11 @@ func (c *comparer) judgeAlone(s Side, d *datagram, cutoff int64, isEarly bool) {
 
 func (c *comparer) judgePair(e, h *datagram) {
 	e.state, h.state = wasPaired, wasPaired
+	if !e.isWanted && !h.isWanted {
+		c.result.Unwanted[Edge]++
+		c.result.Unwanted[Host]++
+		return
+	}
 	delay := c.delayOf(e)
 	c.result.Counts[Edge][e.class][e.way]++
 	c.result.Counts[Host][e.class][e.way]++
@@ -81,6 +96,20 @@ func (c *comparer) judgePair(e, h *datagram) {
 	if sender, _ := c.result.Sender(e.way); sender == Host {
 		x.Nanos, x.Kind = h.nanos, h.kind
 	}
+	c.list(&x)
+}
+
+// listReframed lists a message that has other datagrams at one point than at the other, once.
+func (c *comparer) listReframed(s Side, d *datagram) {
+	m, isListed := c.reframed[d.frame]
+	if s != Host || !isListed {
+		return
+	}
+	delete(c.reframed, d.frame)
+	c.result.Reframed++
+	c.row(d, m.kind).Reframed++
+	x := Difference{Class: Reframed, Way: d.way, Kind: m.kind, Nanos: d.nanos, src: d.src, dst: d.dst, Count: m.count,
+		Frames: [2]uint64{m.other, d.frame}, Sizes: [2]uint16{m.size, d.wire}, TTL: [2]uint8{m.ttl, d.ttl}}
 	c.list(&x)
 }
 
@@ -130,8 +159,11 @@ func (c *comparer) noteReplies(cutoff int64) {
 			ttl, _ := c.ttls.Put(h.src)
 			*ttl = c.windows[near].all[h.mate].ttl
 		}
-		v, _ := c.replies.Put(replyKey{h.hash, h.src})
+		v, evicted := c.replies.Put(replyKey{h.hash, h.src})
 		*v = seenReply{h.nanos, h.frame}
+		if evicted != nil {
+			c.result.RepliesEvicted++
+		}
 	}
 	for _, d := range answers {
 		c.compareReply(d)

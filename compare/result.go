@@ -29,6 +29,7 @@ const (
 	Reordered                    // overtaken by one of its flow that was sent later
 	Late                         // it took longer than usual, by more than Options.Late
 	Changed                      // other bytes at HOST than at EDGE
+	Reframed                     // of a message that is in other datagrams at HOST than at EDGE: whole, or in other parts
 	Lost                         // at EDGE only
 	Extra                        // at HOST only
 	Duplicated                   // a copy of one that was counted, at one of the points
@@ -39,7 +40,7 @@ const (
 
 // String is the name in output.
 func (c Class) String() string {
-	return [...]string{"same", "reordered", "late", "changed", "lost", "extra", "duplicated", "answered_between", "outside"}[c]
+	return [...]string{"same", "reordered", "late", "changed", "reframed", "lost", "extra", "duplicated", "answered_between", "outside"}[c]
 }
 
 // isPair reports whether datagrams of the class are in both captures.
@@ -66,6 +67,7 @@ type Difference struct {
 	Sizes  [2]uint16 // bytes of payload
 	Nanos  int64     // in the clock of HOST: where it was sent, or seen
 	Delay  int64     // of a pair, nanoseconds from point to point
+	Count  [2]uint16 // of a reframed message, its datagrams at each side; Frames are the first ones
 	TTL    [2]uint8
 
 	// Of an answer from in between: the frame of its request at the point of the clients, the frame at
@@ -107,6 +109,7 @@ type Row struct {
 	// Kept are requests that were answered in between and went no further; they are among Sent.
 	Kept       uint64
 	Duplicated uint64
+	Reframed   uint64 // messages
 	// Appeared are those at the other point alone, Answered those of them that were answers to
 	// requests.
 	Appeared, Answered uint64
@@ -121,14 +124,19 @@ func (r *Row) Missing() uint64 { return r.Sent - r.Arrived - r.Kept }
 // Result is what Run finds.
 type Result struct {
 	Captures [2]Capture
-	Clock    Clock
-	Late     time.Duration // the options
-	Wait     time.Duration
+	// IsInterrupted is set if the caller ended the run: Compared packets of each capture were compared, and
+	// what came less than the wait before the last of them was not judged.
+	IsInterrupted bool
+	Compared      [2]uint64
+	Clock         Clock
+	Late          time.Duration // the options
+	Wait          time.Duration
 	// ComparedTo is the length in bytes to which payloads were compared, as captures were cut; 0: all
 	// of them.
 	ComparedTo int
 	Kinds      []Kind
 	Counts     [2][NumClasses][numWays]uint64 // datagrams of each side
+	Unwanted   [2]uint64                      // datagrams that the caller did not want: they are in no other count
 	Rows       []Row
 	NoRow      uint64 // datagrams in the row without a server
 	Sizes      [numWays]SizeLoss
@@ -139,8 +147,13 @@ type Result struct {
 	JudgedEarly uint64
 	Differences []Difference // in the order in which they were judged
 	Unlisted    uint64       // differences for which there was no room
-	// NoBytes counts changed datagrams whose bytes there was no room for.
-	NoBytes uint64
+	// NoBytes counts changed datagrams whose bytes there was no room for, NoPieces fragments whose frames
+	// there was none for, ServersEvicted ends that serve, RepliesEvicted contents of replies, and NoKind
+	// datagrams whose type has no kind of its own.
+	NoBytes, NoPieces, ServersEvicted, RepliesEvicted, NoKind uint64
+	// Reframed counts messages that have other datagrams at one point than at the other; NoSets those in parts
+	// for which there was no room.
+	Reframed, NoSets uint64
 
 	names    *endMap
 	payloads [2]map[uint64][]byte

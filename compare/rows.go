@@ -62,6 +62,10 @@ func (c *comparer) countAlone(s Side, d *datagram) {
 		r.Outside++
 	case d.class == Duplicated:
 		r.Duplicated++
+	case d.class == Reframed && s == sender:
+		r.Sent++
+		r.Arrived++
+	case d.class == Reframed:
 	case d.class == AnsweredBetween && d.way == ToClient:
 		r.Appeared++
 		r.Answered++

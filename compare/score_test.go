@@ -63,6 +63,8 @@ func TestScores(t *testing.T) {
 		"reordering":       func(w *world) { w.reordered = 0.5 },
 		"changes":          func(w *world) { w.changed = 0.05 },
 		"cache":            func(w *world) { w.cached = 0.3 },
+		"other parts":      func(w *world) { w.reframed = 0.5 },
+		"parts, loss":      func(w *world) { w.reframed, w.loss, w.mtu = 0.5, 0.05, 1200 },
 		"all":              func(w *world) { w.all() },
 		"all, clock":       func(w *world) { w.all(); w.offset, w.drift = 3*time.Second, 50e-6 },
 		"all, slow clock":  func(w *world) { w.all(); w.offset, w.drift = -3*time.Second, -50e-6 },
@@ -73,7 +75,7 @@ func TestScores(t *testing.T) {
 		"equal challenges": func(w *world) { w.all(); w.equalChallenges = true; w.offset = 3 * time.Second },
 		"info only":        func(w *world) { w.loss, w.onlyInfo, w.offset, w.drift = 0.1, true, 3*time.Second, 50e-6 },
 		"fragments":        func(w *world) { w.all(); w.mtu = 1200 },
-		"snaplen":          func(w *world) { w.all(); w.changed, w.snaplen = 0, 90 },
+		"snaplen":          func(w *world) { w.all(); w.changed, w.reframed, w.snaplen = 0, 0, 90 },
 		"snaplen of heads": func(w *world) { w.loss, w.offset, w.snaplen = 0.05, 3*time.Second, 60 },
 		"other start": func(w *world) {
 			w.all()
@@ -104,5 +106,5 @@ func TestScores(t *testing.T) {
 
 // all makes everything happen.
 func (w *world) all() {
-	w.loss, w.late, w.copies, w.changed, w.reordered, w.cached = 0.03, 0.02, 0.02, 0.02, 0.3, 0.15
+	w.loss, w.late, w.copies, w.changed, w.reordered, w.cached, w.reframed = 0.03, 0.02, 0.02, 0.02, 0.3, 0.15, 0.2
 }

@@ -17,6 +17,7 @@ type survey struct {
 	early   []sample
 	reg     *dissect.Registry
 	servers *lru.Table[end, uint64] // how often an address served; ports are 0
+	evicted uint64                  // of servers
 }
 
 // sample is a content that the survey keeps.
@@ -29,10 +30,11 @@ type sample struct {
 }
 
 // takeSurvey reads a capture to its end.
-func takeSurvey(ctx context.Context, r *reader) *survey {
+func takeSurvey(ctx context.Context, r *reader, report func()) *survey {
 	s := &survey{samples: map[uint64]sample{}, bound: math.MaxUint64, reg: r.id.reg, servers: lru.New[end, uint64](maxServers)}
 	r.counts.cutTo = math.MaxInt
 	for r.read(ctx, s.add(r.id)) {
+		report()
 	}
 	r.frags.Flush()
 	n := r.frags.Counters()
@@ -74,8 +76,11 @@ func (s *survey) add(id *identifier) func(*datagram, []byte) {
 
 func (s *survey) countServer(e end) {
 	e.port = 0
-	v, _ := s.servers.Put(e)
+	v, evicted := s.servers.Put(e)
 	*v++
+	if evicted != nil {
+		s.evicted++
+	}
 }
 
 // served returns how often the address of an end served.

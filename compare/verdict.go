@@ -6,7 +6,7 @@ func (r *Result) Name(kind uint16) (protocol, message string) {
 	case k.Type != nil:
 		return k.Proto.Name, k.Type.Name
 	case kind == kindPart:
-		return "", "part of a split message"
+		return "", "split part"
 	}
 	return "", "other"
 }

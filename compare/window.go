@@ -27,6 +27,9 @@ type window struct {
 	latest int64 // time of the latest datagram
 	isOver bool  // the capture has no more
 	pieces map[uint64][]uint64
+	// noPieces counts fragments for which pieces has no room, noSets messages in parts for which sets has none.
+	noPieces, noSets uint64
+	sets             []partSet
 }
 
 // key sorts datagrams that may be one: those with the same content and the same ends are a run.
@@ -79,18 +82,25 @@ type comparer struct {
 	replies *lru.Table[replyKey, seenReply]
 	ttls    *lru.Table[end, uint8]
 	answers map[uint64]answer // by frame, until they are listed
-	edges   []int32           // memory of what is aligned
-	hosts   []int32
+	// reframed is by the frame of HOST that is listed, until it is.
+	reframed map[uint64]reframed
+	edges    []int32 // memory of what is aligned
+	hosts    []int32
 }
 
-// run reads both captures and judges each datagram.
-func (c *comparer) run(ctx context.Context) {
-	for c.fill(ctx) {
+// run reads both captures and judges each datagram. Where ctx ends before the captures do, it judges
+// what has been waited for, as if both went on.
+func (c *comparer) run(ctx context.Context, report func()) {
+	for isInterrupted := false; !isInterrupted && c.fill(ctx, report); {
+		isInterrupted = ctx.Err() != nil
 		horizon := int64(math.MaxInt64)
 		for s := range c.windows {
-			if w := &c.windows[s]; !w.isOver {
+			if w := &c.windows[s]; !w.isOver || isInterrupted && c.readers[s].failure() != nil {
 				horizon = min(horizon, w.latest)
 			}
+		}
+		if horizon == math.MinInt64 {
+			return // interrupted before the first datagram of one
 		}
 		cutoff, isEarly := horizon, false
 		if horizon != math.MaxInt64 {
@@ -112,7 +122,7 @@ func (c *comparer) run(ctx context.Context) {
 
 // fill reads both captures side by side until a window is full, and reports whether there is
 // anything to judge.
-func (c *comparer) fill(ctx context.Context) bool {
+func (c *comparer) fill(ctx context.Context, report func()) bool {
 	for {
 		s := Edge
 		e, h := &c.windows[Edge], &c.windows[Host]
@@ -124,6 +134,7 @@ func (c *comparer) fill(ctx context.Context) bool {
 			return len(e.all)+len(h.all) > 0
 		}
 		w.isOver = !c.readers[s].read(ctx, func(d *datagram, _ []byte) { c.add(s, d) })
+		report()
 	}
 }
 
@@ -157,6 +168,7 @@ func (d *datagram) rename(names *endMap) {
 // keepPieces remembers the frames of a datagram that came in fragments.
 func (w *window) keepPieces(frame uint64, d *ipfrag.Datagram) {
 	if len(w.pieces) >= maxPieces {
+		w.noPieces += uint64(len(d.Pieces) - 1)
 		return
 	}
 	var frames []uint64
@@ -190,7 +202,7 @@ func (w *window) quarter() int64 {
 // pairEqual pairs datagrams with the same content and the same ends.
 func (c *comparer) pairEqual() {
 	unpaired := func(d *datagram) (uint64, bool) {
-		return runKey(d.hash, &d.src, &d.dst), d.state == pending && d.mate < 0
+		return runKey(d.hash, &d.src, &d.dst), d.isFree()
 	}
 	for s := range c.windows {
 		for i := range c.windows[s].all {
@@ -273,7 +285,7 @@ func (c *comparer) hasNameAtEdge(e end) bool {
 func (c *comparer) runOfStranger(d *datagram, isSrcKnown, isDstKnown bool) (uint64, bool) {
 	server, isKnown := &d.dst, isSrcKnown
 	switch {
-	case d.state != pending || d.mate >= 0 || d.way == UnknownWay:
+	case !d.isFree() || d.way == UnknownWay:
 		return 0, false
 	case d.way == ToClient:
 		server, isKnown = &d.src, isDstKnown

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -23,8 +24,8 @@ import (
 type world struct {
 	rng *rand.Rand
 	// what happens, as shares of datagrams
-	loss, late, copies, changed, reordered, cached float64
-	lossAbove                                      int // payloads above it are lost on the way to clients
+	loss, late, copies, changed, reordered, cached, reframed float64
+	lossAbove                                                int // payloads above it are lost on the way to clients
 	// how the points differ
 	offset                    time.Duration
 	drift                     float64
@@ -47,6 +48,7 @@ type sentDatagram struct {
 	only   int // the side that alone has it, -1 for both
 	at     [2]time.Duration
 	as     [2]testpcap.Datagram
+	parts  [2][][]byte // in which it is sent at each point, if not as it is
 	frames [2][]uint64
 	copyOf int // side with a copy, -1
 	copyAt time.Duration
@@ -97,6 +99,23 @@ func (w *world) send(at time.Duration, client, server netip.AddrPort, toServer b
 	}
 	s.at[far] = arrives
 	return arrives, true
+}
+
+// sendReframed sends a reply that is in other datagrams at EDGE than at HOST: whole at one of them, or in other
+// parts.
+func (w *world) sendReframed(at time.Duration, client, server netip.AddrPort, payload []byte) {
+	w.id++
+	d := testpcap.Datagram{Src: server, Dst: client, TTL: 64, ID: w.id & 0xffff, Payload: payload}
+	s := &sentDatagram{truth: Reframed, only: -1, copyOf: -1, as: [2]testpcap.Datagram{d, d}}
+	s.at = [2]time.Duration{at + oneWay + time.Duration(w.rng.IntN(2000))*time.Microsecond, at}
+	how := w.rng.IntN(3)
+	if how != 0 {
+		s.parts[Host] = testpcap.SplitSource(payload, w.id, 1200, true, false)
+	}
+	if how != 1 {
+		s.parts[Edge] = testpcap.SplitSource(payload, w.id|1<<20, 700, true, false)
+	}
+	w.sent = append(w.sent, s)
 }
 
 // answerBetween answers a request at EDGE with bytes that HOST sent before.
@@ -169,6 +188,10 @@ func (w *world) exchange(at time.Duration, client, server netip.AddrPort, round 
 	if w.happens(0.3) {
 		long := make([]byte, 2000)
 		copy(long, fmt.Sprintf("\xff\xff\xff\xffD\x02\x00%s %d", client, round))
+		if w.happens(w.reframed) {
+			w.sendReframed(t+8*time.Millisecond, client, server, long)
+			return
+		}
 		w.send(t+8*time.Millisecond, client, server, false, long)
 	}
 }
@@ -208,6 +231,15 @@ func (w *world) captures(t testing.TB) (all [2][]capture.Packet) {
 				d.Src, d.Dst = w.translate(d.Src), w.translate(d.Dst)
 			}
 			ips, err := d.IP(mtu)
+			if parts := s.parts[side]; len(parts) > 0 {
+				ips = nil
+				for i, part := range parts {
+					p := d
+					p.Payload, p.ID = part, (d.ID+uint32(i)*7919)&0xffff
+					more, failed := p.IP(mtu)
+					ips, err = append(ips, more...), errors.Join(err, failed)
+				}
+			}
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,9 @@ func newDiff(s streams) *cobra.Command {
 		Long: `diff compares two captures of the same traffic, EDGE nearer to the clients and HOST
 nearer to the servers, and prints what happened between them: datagrams that were lost, on
 which way, of which kind and size; late ones, copies, those out of order; changed ones, with
-the fields; and answers from in between, as of a cache, with their age and time to live.
+the fields; messages that came in other parts than they were sent in (reframed); and
+answers from in between, as of a cache, with their age and time to live. TCP is counted,
+and not compared.
 
 UDP datagrams are matched by content, ends, order and time. Translated addresses are found
 and named. The clocks need not agree: what they differ by, and the drift, are estimated
@@ -50,14 +52,23 @@ last, and --wait before that. A datagram that takes longer than --wait is lost.
 
 With -o json the first line has the totals ("record":"summary"): packets_edge, packets_host,
 matched, lost (at EDGE only), extra (at HOST only), late, duplicated, reordered, changed,
-answered_between, clock, translation, to_server, to_client, kinds. Each further line is a
+reframed (messages), answered_between, clock, translation, to_server, to_client, kinds. Each further line is a
 datagram, or a pair: class, way, time (of HOST's clock), server, client, message,
-frame_edge, frame_host, delay_ms, changed (field, from, to).
+frame_edge, frame_host, delay_ms, changed (field, from, to). What there was no room for is
+counted in unlisted, untracked, judged_early, servers_evicted, replies_evicted, no_row,
+no_kind, no_bytes, no_sets and no_pieces.
+
+-Y counts and lists only the datagrams that match by themselves, at one of the points: by
+fields of a message, addresses and ports. All are compared, so that no pair is torn.
+
+Ctrl-C prints what was compared so far; the first line then says how far that is
+("interrupted" in JSON).
 
 EDGE and HOST are as FILE in qsniff read, but read more than once: no pipe. A folder of
 captures is one of them, too.`,
 		Example: `  qsniff diff capture.pcap evening.pcap
   qsniff diff --class changed,answered_between -c 100 capture.pcap evening.pcap
+  qsniff diff -Y 'message == S2A_RULES' capture.pcap evening.pcap
   qsniff diff -o json capture.pcap evening.pcap | jq -c .clock`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -84,6 +95,7 @@ func (o *diffOptions) registerDiff(cmd *cobra.Command) {
 	f.DurationVar(&o.wait, "wait", o.wait, "how long a datagram may take")
 	f.DurationVar(&o.late, "late", o.late, "how much longer than usual a late one takes")
 	f.BoolVar(&o.showsSecrets, "show-secrets", false, "print passwords instead of <redacted>, and bytes of unknown messages")
+	o.registerFilter(cmd)
 	o.registerPage(cmd)
 	o.registerServers(cmd, "which ends serve (default: learned)")
 	f.Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
@@ -158,21 +170,48 @@ func diff(ctx context.Context, opts *diffOptions, args []string, s streams) erro
 			in, err := opts.open(ctx, args[side:side+1])
 			return in.Source, err
 		}}
+	chosen, err := opts.newDatagramFilter(reg)
+	if err != nil {
+		return err
+	}
+	if chosen != nil {
+		o.Wants = chosen.wants
+	}
 	var frames [2][compare.NumClasses]frameSet
 	if opts.dir != "" {
 		o.Judged = func(side compare.Side, c compare.Class, frame uint64) { frames[side][c].add(frame) }
 	}
+	update, done := startPasses(s.err)
+	o.Progress = func(r compare.Reading, read capture.Stats) { update(r.String(), read) }
 	result, err := compare.Run(ctx, o)
-	if result == nil || errors.Is(err, context.Canceled) {
+	done()
+	if result == nil {
+		if isInterrupted(ctx) {
+			fmt.Fprintln(s.err, "qsniff: interrupted while the clocks were surveyed: nothing has been compared yet")
+			return context.Canceled
+		}
 		return err
+	}
+	if result.IsInterrupted {
+		opts.remarkInterrupted(s, result)
 	}
 	if printed := opts.print(s.out, &o, result); printed != nil {
 		return printed
 	}
-	if opts.dir != "" {
+	if opts.dir != "" && !result.IsInterrupted {
 		err = cmp.Or(opts.writeClasses(ctx, s, o.Open, &frames), err)
 	}
 	return err
+}
+
+// remarkInterrupted prints on standard error how far a run came, unless that is seen in its output.
+func (o *diffOptions) remarkInterrupted(s streams, r *compare.Result) {
+	if o.output == "json" || !isTerminal(s.out) {
+		fmt.Fprintf(s.err, "qsniff: interrupted after %s of EDGE and %s of HOST\n", count(r.Compared[compare.Edge], "packet"), count(r.Compared[compare.Host], "packet"))
+	}
+	if o.dir != "" {
+		fmt.Fprintf(s.err, "qsniff: nothing was written to %s: its files are written after the comparison\n", o.dir)
+	}
 }
 
 func (o *diffOptions) print(out io.Writer, c *compare.Options, r *compare.Result) error {

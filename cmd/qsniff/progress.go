@@ -52,6 +52,35 @@ func (j *job) startProgress() (update func(capture.Stats, func() tally.Run), don
 	return update, func() { _, _ = io.WriteString(w, eraseLine) }
 }
 
+// startPasses returns a function to call with what is done, and with how far it is, of captures that are
+// read more than once, and one to call at the end. It shows the line as startProgress does.
+func startPasses(w io.Writer) (update func(what string, s capture.Stats), done func()) {
+	if e, ok := w.(errLines); ok {
+		w = e.to
+	}
+	if !isTerminal(w) {
+		return func(string, capture.Stats) {}, func() {}
+	}
+	var last, start time.Time
+	pass := ""
+	return func(what string, s capture.Stats) {
+			now := time.Now()
+			if what != pass {
+				pass, start = what, now
+			}
+			if s.Size < minProgressSize || now.Sub(last) < progressInterval {
+				return
+			}
+			last = now
+			line := what + ": " + progressLine{size: s.Size}.text(s, now.Sub(start), width(w)-echoCells-len(what)-2)
+			_, _ = io.WriteString(w, eraseLine+line) // no reason to stop
+		}, func() {
+			if !last.IsZero() {
+				_, _ = io.WriteString(w, eraseLine)
+			}
+		}
+}
+
 // progressLine makes the line of progress for an input of size bytes.
 type progressLine struct{ size int64 }
 

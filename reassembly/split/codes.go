@@ -105,7 +105,7 @@ var (
 		ID: "SPL-07", Severity: finding.Warn, Fault: finding.Server,
 		Seen:  "A reply in one datagram of more than 1,400 bytes, or in IP fragments, instead of split parts.",
 		Means: "Many NATs, filters and hosting networks drop fragments; clients on such paths get no reply. What was captured whole becomes fragments where a tunnel or VPN makes packets shorter.",
-		Do:    "Let the server split where its engine can (a lower MTU or payload setting); else shorten what it lists, such as rules and tags. Some servers never split.",
+		Do:    "Let the server split where its engine can (a lower MTU or payload setting); else shorten what it lists, such as rules, tags and players.",
 		Ref:   wiki,
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = append(dst, "datagram of "...)

@@ -34,11 +34,18 @@ func (x *Diff) writeSummary(w *writer, r *compare.Result) {
 	w.open('{')
 	w.uint("schema", schema)
 	w.text("record", "summary")
+	if r.IsInterrupted {
+		w.object("interrupted")
+		w.uint("packets_edge", r.Compared[compare.Edge])
+		w.uint("packets_host", r.Compared[compare.Host])
+		w.close('}')
+	}
 	for s, name := range [...]string{"edge", "host"} {
 		n := &r.Captures[s]
 		w.uint("packets_"+name, n.Packets)
 		w.uint("datagrams_"+name, n.Datagrams)
 		w.uint("outside_"+name, r.Counts[s][compare.Outside][0]+r.Counts[s][compare.Outside][1]+r.Counts[s][compare.Outside][2])
+		w.uint("unmatched_"+name, r.Unwanted[s])
 		w.uint("tcp_"+name, n.TCP)
 		w.uint("others_"+name, n.Others)
 		w.uint("cut_"+name, n.Cut)
@@ -51,10 +58,19 @@ func (x *Diff) writeSummary(w *writer, r *compare.Result) {
 	w.uint("duplicated", r.Count(compare.Duplicated))
 	w.uint("reordered", r.Count(compare.Reordered))
 	w.uint("changed", r.Count(compare.Changed))
+	w.uint("reframed", r.Reframed)
 	w.uint("answered_between", r.Total(compare.ToClient).Answered)
 	w.uint("kept_between", r.Total(compare.ToServer).Kept)
 	w.uint("judged_early", r.JudgedEarly)
 	w.uint("unlisted", r.Unlisted)
+	w.uint("untracked", r.Untracked)
+	w.uint("no_row", r.NoRow)
+	w.uint("no_kind", r.NoKind)
+	w.uint("no_bytes", r.NoBytes)
+	w.uint("no_sets", r.NoSets)
+	w.uint("no_pieces", r.NoPieces)
+	w.uint("servers_evicted", r.ServersEvicted)
+	w.uint("replies_evicted", r.RepliesEvicted)
 	if r.ComparedTo > 0 {
 		w.uint("compared_bytes", uint64(r.ComparedTo))
 	}
@@ -137,6 +153,7 @@ func writeRowCounts(w *writer, row *compare.Row) {
 	w.uint("reordered", row.Reordered)
 	w.uint("changed", row.Changed)
 	w.uint("duplicated", row.Duplicated)
+	w.uint("reframed", row.Reframed)
 	w.uint("appeared", row.Appeared)
 	w.uint("answered_between", row.Answered)
 	w.uint("outside", row.Outside)
@@ -182,6 +199,10 @@ func (x *Diff) writeDifference(w *writer, r *compare.Result, d *compare.Differen
 		w.uint("frame_"+name, d.Frames[s])
 		w.uint("length_"+name, uint64(d.Sizes[s]))
 		w.uint("ttl_"+name, uint64(d.TTL[s]))
+		if d.Class == compare.Reframed {
+			w.uint("datagrams_"+name, uint64(d.Count[s]))
+			isPair = false
+		}
 	}
 	if isPair {
 		w.float("delay_ms", float64(d.Delay)/1e6)

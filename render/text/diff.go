@@ -1,7 +1,9 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +47,10 @@ var diffSides = [...]string{"EDGE", "HOST"}
 
 // writeAnswer writes what became of datagrams on each way.
 func (p *diffPage) writeAnswer() {
+	if p.r.IsInterrupted {
+		p.writeLine(0, "Interrupted after %s of EDGE and %s of HOST, of %s and %s: what follows is about these.", digits.Counted(p.r.Compared[0], "packet"),
+			digits.Counted(p.r.Compared[1], "packet"), grouped(p.r.Captures[0].Packets), grouped(p.r.Captures[1].Packets))
+	}
 	for s, name := range diffSides {
 		switch n := &p.r.Captures[s]; {
 		case n.Packets == 0:
@@ -55,7 +61,9 @@ func (p *diffPage) writeAnswer() {
 			return
 		}
 	}
-	if p.r.Matched() == 0 {
+	if p.r.Matched() == 0 && p.r.Unwanted[0]+p.r.Unwanted[1] > 0 {
+		p.writeLine(0, "No datagram that matches the filter is in both captures; %s.", digits.Counted(p.r.Unwanted[0]+p.r.Unwanted[1], "other does not match", "others do not match"))
+	} else if p.r.Matched() == 0 {
 		p.writeLine(0, "No datagram of one capture is in the other: they may be of different times or hosts, or nothing passed between the points.")
 	}
 	isCalm := true
@@ -70,14 +78,16 @@ func (p *diffPage) writeAnswer() {
 		}
 	}
 	if isCalm && p.r.Matched() > 0 {
-		p.writeLine(0, "Nothing was lost: all that both captures cover arrived, %s.", digits.Counted(p.r.Matched(), "datagram"))
+		p.writeLine(0, "Nothing was lost: all that both captures cover arrived, %s.", digits.Counted(p.r.Matched()+p.r.Reframed, "datagram"))
 	}
+	p.writeUnjudged()
 	var more []string
 	for _, c := range [...]struct {
 		n     uint64
 		words string
 	}{
 		{p.r.Count(compare.Late), "late"}, {p.r.Count(compare.Reordered), "out of order"}, {p.r.Count(compare.Changed), "changed on the way"},
+		{p.r.Reframed, "in other datagrams than they were sent in"},
 		{p.r.Count(compare.Duplicated), "copies"}, {p.r.Total(compare.ToClient).Answered, "answered between the points"},
 	} {
 		if c.n > 0 {
@@ -86,6 +96,15 @@ func (p *diffPage) writeAnswer() {
 	}
 	if len(more) > 0 {
 		p.writeLine(0, "Also: %s.", strings.Join(more, ", "))
+	}
+}
+
+// writeUnjudged writes how much is too near to the ends of a capture to be judged, if it is more than two
+// datagrams in a hundred.
+func (p *diffPage) writeUnjudged() {
+	if n, all := p.r.Count(compare.Outside), p.r.Captures[0].Datagrams+p.r.Captures[1].Datagrams; 50*n > all {
+		p.writeLine(0, "%s judged: near the ends of a capture, nobody knows whether they arrived later. Longer captures judge more, and so does a shorter --wait than %s.",
+			digits.Counted(n, "datagram is not", "datagrams are not"), digits.Span(p.r.Wait))
 	}
 }
 
@@ -110,11 +129,17 @@ func (p *diffPage) writeAdvice() {
 			}
 		}
 	}
+	if n == 0 && !p.isLossBySize() && p.r.Total(compare.ToServer).Missing()+p.r.Total(compare.ToClient).Missing() > 0 {
+		p.writeLine(0, "The loss is neither of one kind of messages nor by size. Do: look whether a line or a machine between the points is overloaded at the times below; -w keeps the lost packets, and -c lists more.")
+	}
 	if n > most {
 		p.writeLine(0, "%s, see below.", digits.Counted(uint64(n-most), "more kind is filtered", "more kinds are filtered"))
 	}
 	if p.r.Total(compare.ToClient).Answered > 0 {
 		p.writeLine(0, "Something between the points answers in place of the servers, such as a cache or a proxy: those answers are not at the servers' point.")
+	}
+	if p.r.Reframed > 0 {
+		p.writeLine(0, "Something between the points joins replies, or cuts them into parts that the servers do not make, such as a proxy or a filter. Do: show its owner frames of both captures; clients may not read its parts.")
 	}
 	if p.r.Clock.IsReversed {
 		p.writeLine(0, "What clients send came to HOST first: give the capture that is nearer to the clients first. Ways are counted as they are.")
@@ -126,6 +151,13 @@ func (p *diffPage) writeAdvice() {
 	}
 }
 
+// isLossBySize reports whether what is lost on either way is lost by its size.
+func (p *diffPage) isLossBySize() bool {
+	_, there := p.r.Sizes[compare.ToServer].Limit()
+	_, back := p.r.Sizes[compare.ToClient].Limit()
+	return there || back
+}
+
 func (p *diffPage) kind(kind uint16) string {
 	protocol, message := p.r.Name(kind)
 	return strings.TrimSpace(protocol + " " + message)
@@ -135,12 +167,14 @@ func (p *diffPage) kind(kind uint16) string {
 func (p *diffPage) writeKinds() {
 	t := &table{columns: []column{{head: "server", isText: true}, {head: "kind", isText: true}, {head: "way", isText: true},
 		{head: "sent"}, {head: "lost"}, {head: "late", rank: 2}, {head: "order", rank: 3}, {head: "changed", rank: 2}, {head: "copies", rank: 3},
-		{head: "between", rank: 1}, {head: "slowest", rank: 4}}}
+		{head: "parts", rank: 3}, {head: "between", rank: 1}, {head: "slowest", rank: 4}}}
 	const most = 20 // chosen: with the rest, one screen
 	calm, hidden := 0, 0
-	for i := range p.r.Rows {
-		row := &p.r.Rows[i]
-		isCalm := row.Missing()+row.Late+row.Reordered+row.Changed+row.Duplicated+row.Appeared+row.Kept == 0
+	rows := slices.Clone(p.r.Rows)
+	slices.SortStableFunc(rows, func(a, b compare.Row) int { return cmp.Compare(b.Missing(), a.Missing()) })
+	for i := range rows {
+		row := &rows[i]
+		isCalm := row.Missing()+row.Late+row.Reordered+row.Changed+row.Duplicated+row.Reframed+row.Appeared+row.Kept == 0
 		switch {
 		case isCalm:
 			calm++
@@ -165,12 +199,13 @@ func (p *diffPage) writeKinds() {
 		}
 		way := [...]string{"?", "there", "back"}[row.Way]
 		t.rows = append(t.rows, tableRow{cells: []string{server, p.kind(row.Kind), way, grouped(row.Sent), n(row.Missing()), n(row.Late), n(row.Reordered),
-			n(row.Changed), n(row.Duplicated), n(row.Kept + row.Appeared), slowest}})
+			n(row.Changed), n(row.Duplicated), n(row.Reframed), n(row.Kept + row.Appeared), slowest}})
 	}
 	if len(t.rows) == 0 {
 		return
 	}
 	p.writeTitle("By server and kind", "")
+	t.dropEmpty()
 	p.writeTable(t)
 	if calm > 0 {
 		p.writeLine(tableIndent, "%s without a difference", digits.Counted(uint64(calm), "other kind is", "other kinds are"))
@@ -190,8 +225,17 @@ func (p *diffPage) writeBasis() {
 		for _, k := range p.r.Counts[s][compare.Outside] {
 			outside += k
 		}
-		p.writeLine(tableIndent, "%s: %s, of which %s; %s at a time, or within %s of the end of one, that the other does not cover",
-			name, digits.Counted(n.Packets, "packet"), digits.Counted(n.Datagrams, "UDP datagram is compared", "UDP datagrams are compared"), grouped(outside), digits.Span(p.r.Wait))
+		line := name + ": " + digits.Counted(n.Packets, "packet") + ", of which " + digits.Counted(n.Datagrams, "UDP datagram is compared", "UDP datagrams are compared")
+		if n.TCP > 0 {
+			line += "; " + digits.Counted(n.TCP, "TCP segment is counted only", "TCP segments are counted only")
+		}
+		if outside > 0 {
+			line += "; " + grouped(outside) + " at a time, or within " + digits.Span(p.r.Wait) + " of the end of one, that the other does not cover"
+		}
+		p.writeLine(tableIndent, "%s", line)
+	}
+	if n := p.r.Unwanted[0] + p.r.Unwanted[1]; n > 0 {
+		p.writeLine(tableIndent, "%s the filter: no figure but the first of each capture counts them.", digits.Counted(n, "datagram does not match", "datagrams do not match"))
 	}
 	if n := p.r.Captures[0].Incomplete + p.r.Captures[1].Incomplete; n > 0 {
 		p.writeLine(tableIndent, "%s never complete", digits.Counted(n, "set of fragments was", "sets of fragments were"))
@@ -217,8 +261,29 @@ func (p *diffPage) writeBasis() {
 	if p.r.JudgedEarly > 0 {
 		p.writeLine(tableIndent, "%s before the wait was over, for lack of memory: --memory gives more.", digits.Counted(p.r.JudgedEarly, "datagram was judged", "datagrams were judged"))
 	}
-	if p.r.Untracked > 0 {
-		p.writeLine(tableIndent, "There was no room for %s of translated addresses.", digits.Counted(p.r.Untracked, "name"))
+	p.writeLimits()
+}
+
+// writeLimits writes what there was no room for.
+func (p *diffPage) writeLimits() {
+	for _, x := range [...]struct {
+		n                  uint64
+		one, more, follows string
+	}{
+		{p.r.Untracked, "name of a translated address", "names of translated addresses", "its datagrams look lost at one point and new at the other"},
+		{p.r.NoRow, "datagram", "datagrams", "of kinds without a row of their own: others"},
+		{p.r.NoKind, "datagram", "datagrams", "of types without a kind of their own: unnamed"},
+		{p.r.NoBytes, "changed datagram", "changed datagrams", "the fields are not named"},
+		{p.r.NoSets, "message in parts", "messages in parts", "in other datagrams they look lost, and new"},
+		{p.r.NoPieces, "fragment", "fragments", "-w leaves them out"},
+		{p.r.ServersEvicted, "server", "servers", "which way their datagrams go may be unknown: --servers names them"},
+	} {
+		if x.n > 0 {
+			p.writeLine(tableIndent, "There was no room for %s: %s.", digits.Counted(x.n, x.one, x.more), x.follows)
+		}
+	}
+	if p.r.RepliesEvicted > 0 && p.r.Total(compare.ToClient).Answered > 0 {
+		p.writeLine(tableIndent, "%s for others: the age of some answers from between is not known.", digits.Counted(p.r.RepliesEvicted, "reply was evicted", "replies were evicted"))
 	}
 }
 
@@ -292,6 +357,8 @@ func (p *diffPage) describe(d *compare.Difference) (what, note string) {
 		return "out of order", ""
 	case compare.Changed:
 		return "changed", p.describeParts(d)
+	case compare.Reframed:
+		return "other parts", p.describeFraming(d)
 	case compare.Duplicated:
 		return "copy", ""
 	case compare.AnsweredBetween:
@@ -309,6 +376,11 @@ func (p *diffPage) describe(d *compare.Difference) (what, note string) {
 		return "lost there", ""
 	}
 	return "lost back", ""
+}
+
+func (p *diffPage) describeFraming(d *compare.Difference) string {
+	sender, _ := p.r.Sender(d.Way)
+	return fmt.Sprintf("the same bytes: sent in %s, arrived in %s", digits.Counted(uint64(d.Count[sender]), "datagram"), digits.Counted(uint64(d.Count[1-sender]), "datagram"))
 }
 
 func (p *diffPage) describeAnswer(d *compare.Difference) string {

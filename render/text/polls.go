@@ -43,6 +43,26 @@ func AppendPolls(dst []byte, x *render.Polls, opt Options) []byte {
 	}
 	p.dst = append(p.dst, '\n')
 	p.writeLine(0, "filtered: three or more in a row without an answer, while others were answered the same question; lost: fewer. "+
-		"unused: the client did not bring the challenge back. rejected: an ICMP error came. down: nobody was answered meanwhile.")
+		"unused: the client did not bring the challenge back. rejected: an ICMP error came. down: nobody was answered there meanwhile.")
+	p.writePollAdvice(x)
 	return p.dst
+}
+
+// writePollAdvice writes what to do about each cause that is there.
+func (p *statsPage) writePollAdvice(x *render.Polls) {
+	for _, a := range [...]struct {
+		cause stats.Cause
+		do    string
+	}{
+		{stats.Filtered, "filtered: let the client's address pass the filter or limit; qsniff floods shows whether an attack used the limit up."},
+		{stats.Unused, "unused: have the client send the challenge back; qsniff follow shows what it sends in its place."},
+		{stats.Down, "down: before a restart, look whether queries are answered at another port of the host: qsniff stats."},
+	} {
+		for i := range x.Pollers {
+			if x.Pollers[i].Causes[a.cause] > 0 {
+				p.writeLine(0, "Do, where %s", a.do)
+				break
+			}
+		}
+	}
 }

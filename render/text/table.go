@@ -33,6 +33,20 @@ type tableRow struct {
 	style style // of the first cell
 }
 
+// dropEmpty removes the columns in which no row has anything, of those that a narrow page leaves out.
+func (t *table) dropEmpty() {
+	for i := len(t.columns) - 1; i >= 0; i-- {
+		isUsed := func(r tableRow) bool { return r.cells[i] != "" }
+		if t.columns[i].rank == 0 || slices.ContainsFunc(t.rows, isUsed) {
+			continue
+		}
+		t.columns = slices.Delete(t.columns, i, i+1)
+		for j := range t.rows {
+			t.rows[j].cells = slices.Delete(t.rows[j].cells, i, i+1)
+		}
+	}
+}
+
 // leastProse is the least width of a column of prose. Chosen: four or five words are
 // pleasant to read.
 const leastProse = 28

@@ -56,7 +56,7 @@ var allowed = map[string][]string{
 	"fingerprint":          {"dissect"},
 	"track":                {"dissect", "fingerprint", "netlayer"},
 	"stats":                {"track", "dissect", "fingerprint"},
-	"compare":              {"capture", "netlayer", "reassembly/ipfrag", "dissect"},
+	"compare":              {"capture", "netlayer", "reassembly/ipfrag", "reassembly/split", "dissect"},
 	"contradict":           {"track"},
 	"flood":                {"track", "dissect", "flood/sketch", "flood/measure", "flood/other"},
 	"flood/advice":         {"track", "dissect", "flood"},

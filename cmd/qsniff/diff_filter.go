@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+
+	"qsniff/dissect"
+	"qsniff/filter"
+	"qsniff/netlayer"
+	"qsniff/render"
+)
+
+// datagramFilter chooses datagrams by a display filter. What it knows of one is in that datagram alone:
+// no exchange, no flow.
+type datagramFilter struct {
+	reg     *dissect.Registry
+	matcher *filter.Matcher
+	msg     dissect.Message
+	event   render.Event
+	known   map[dissect.Dissector]bool // whose messages showed themselves: weak claims of theirs are believed
+}
+
+// newDatagramFilter returns what -Y chooses datagrams by, nil for all.
+func (o *diffOptions) newDatagramFilter(reg *dissect.Registry) (*datagramFilter, error) {
+	if err := o.checkFilter(reg); err != nil || o.display.program == nil {
+		return nil, err
+	}
+	if p := o.display.program; p.NeedsAnswers() || p.NeedsPairs() {
+		return nil, &usageError{errors.New("-Y: diff chooses datagrams, each by itself: it knows no exchanges and clients"),
+			"use fields of the message, of ip and udp; qsniff exchanges -Y knows the others"}
+	}
+	return &datagramFilter{reg: reg, matcher: o.display.program.Matcher(), known: map[dissect.Dissector]bool{}}, nil
+}
+
+// wants reports whether a datagram matches. Of messages with passwords, or with texts that may repeat
+// them, nothing but the type is compared.
+func (x *datagramFilter) wants(p *netlayer.Packet, frame uint64, nanos int64) bool {
+	c := dissect.Context{Src: p.Src, Dst: p.Dst, Wire: p.Wire}
+	v := x.reg.Pick(&c, p.Payload)
+	if v.Dissector == nil || v.Type == nil {
+		return false
+	}
+	if x.reg.Believe(&c, &v) {
+		x.known[v.Dissector] = true
+	} else if !x.known[v.Dissector] {
+		return false
+	}
+	m := &x.msg
+	if v.Type.Prints != nil || v.Type.Asks.Has(dissect.Remote) {
+		m.Reset(v.Dissector.Proto(), nil)
+	} else {
+		m.Reset(v.Dissector.Proto(), p.Payload)
+		v.Dissector.Dissect(&c, v.Type, p.Payload, m)
+	}
+	m.Type = v.Type
+	x.event = render.Event{Frame: frame, Nanos: nanos, File: -1, Iface: -1, Src: p.Src, Dst: p.Dst, Reply: v.Type.FromServer(), Msg: m}
+	return x.matcher.Match(&x.event).At(0)
+}
