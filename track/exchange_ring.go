@@ -17,10 +17,10 @@ type endsKey struct {
 // Hash mixes the key with the seed, which makes the result unpredictable for senders.
 func (k endsKey) Hash(seed uint64) uint64 { return lru.Mix(k.flowKey.hash(seed), uint64(k.clientPort)) }
 
-// set makes k the ends of a server and a client.
+// set makes k the ends of a server and a client. The port comes first as in flowKey.set.
 func (k *endsKey) set(server, client netip.AddrPort) {
-	k.flowKey.set(server, client.Addr())
 	k.clientPort = client.Port()
+	k.flowKey.set(server, client.Addr())
 }
 
 // findEnds looks for the exchanges between the ends of m, which become those at hand.

@@ -30,11 +30,13 @@ func (k *flowKey) hash(seed uint64) uint64 {
 	return lru.Mix(lru.Mix2(lru.Mix2(seed, a, b), c, d), uint64(k.port))
 }
 
-// set makes k the flow of a server and a client.
+// set makes k the flow of a server and a client. The port comes first: to pass the address of a
+// member, Go checks k for nil by reading it unless something was written to it before, and a new
+// entry of a table is not in the processor's cache yet.
 func (k *flowKey) set(server netip.AddrPort, client netip.Addr) {
+	k.port = server.Port()
 	k.server.Set(server)
 	k.client.setAddr(client)
-	k.port = server.Port()
 }
 
 // isOf reports whether k is the flow of a server and a client.
