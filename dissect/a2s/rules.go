@@ -61,14 +61,13 @@ func extentFrom(cur *dissect.Cursor, start int) dissect.Extent {
 // valueDef is the definition for the value that follows. Engines say of a
 // password only whether there is one; plugins and proxies forward what they like.
 func valueDef(cur *dissect.Cursor, name []byte) *dissect.Def {
-	if !cur.SeeksSecrets() {
+	if !cur.SeeksSecrets() || !console.HoldsSecret(name) {
 		return &defRuleValue
 	}
-	value, _, ended := bytes.Cut(cur.Peek(cur.Left()), []byte{0})
-	if ended && console.HidesPair(name, value) || !ended && console.HoldsSecret(name) {
-		return &defRuleSecret
+	if value, _, ended := bytes.Cut(cur.Peek(cur.Left()), []byte{0}); ended && !console.HidesPair(name, value) {
+		return &defRuleValue
 	}
-	return &defRuleValue
+	return &defRuleSecret
 }
 
 // isWholeRule reports whether b is one more whole pair.

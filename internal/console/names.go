@@ -1,6 +1,9 @@
 package console
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // class is what a word means for the text after it.
 type class uint8
@@ -220,12 +223,11 @@ var yesOrNo = [...]string{"0", "1", "no", "yes", "false", "true"}
 // HidesPair reports whether the value of a pair is a secret. An empty value is none, nor
 // is one of yesOrNo: in lists, engines and games show only whether a password is set.
 func HidesPair(name, value []byte) bool {
-	for _, s := range yesOrNo {
-		if len(value) == len(s) && equalFold(value, s) {
-			return false
-		}
-	}
-	return len(value) > 0 && HoldsSecret(name)
+	return HoldsSecret(name) && len(value) > 0 && !isYesOrNo(value)
+}
+
+func isYesOrNo(value []byte) bool {
+	return slices.ContainsFunc(yesOrNo[:], func(s string) bool { return len(value) == len(s) && equalFold(value, s) })
 }
 
 // wordEnd returns the offset after the word that has the byte at offset at.

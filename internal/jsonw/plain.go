@@ -67,10 +67,14 @@ func appendASCII(dst, b []byte) (out []byte, n int) {
 			x = loadRest(b, n)
 		}
 		binary.LittleEndian.PutUint64(to[at:], x)
-		same := bits.TrailingZeros64(markUnsafe(x)) / 8
-		n, at = n+same, at+same
-		if same == 8 || n == len(b) {
+		unsafe := markUnsafe(x)
+		if unsafe == 0 {
+			n, at = n+8, at+8
 			continue
+		}
+		same := bits.TrailingZeros64(unsafe) / 8
+		if n, at = n+same, at+same; n == len(b) {
+			break
 		}
 		c := b[n]
 		if c >= utf8.RuneSelf {

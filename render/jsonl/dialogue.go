@@ -27,8 +27,7 @@ func (r *Renderer) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 
 // appendDialogueHead begins an object with what a dialogue is, between whom, and how it ended.
 func appendDialogueHead(dst []byte, d *render.Dialogue) []byte {
-	dst = append(dst, `{"schema":`...)
-	dst = strconv.AppendInt(dst, schema, 10)
+	dst = append(dst, opening...)
 	if d.IsStream {
 		dst = append(dst, `,"record":"connection","id":`...)
 	} else {

@@ -22,6 +22,9 @@ const (
 	protoUDP = 17
 )
 
+// opening begins a line of a message.
+var opening = `{"schema":` + strconv.Itoa(schema)
+
 // Options choose what a line holds.
 type Options struct {
 	Layout      bool // every byte with its field
@@ -42,8 +45,7 @@ func New(opt Options) *Renderer { return &Renderer{opt: opt} }
 // Append appends e as a line.
 func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	m := e.Msg
-	dst = append(dst, `{"schema":`...)
-	dst = strconv.AppendInt(dst, schema, 10)
+	dst = append(dst, opening...)
 	if e.Record != "" {
 		dst = append(append(append(dst, `,"record":"`...), e.Record...), '"')
 	}
@@ -92,9 +94,7 @@ func (r *Renderer) appendOrigin(dst []byte, e *render.Event) []byte {
 		dst = append(dst, `,"time":`...)
 		dst = r.appendTime(dst, e.Nanos)
 	}
-	dst = append(dst, `,"transport":"`...)
-	dst = append(dst, e.Transport()...)
-	dst = append(dst, '"')
+	dst = append(append(append(dst, `,"transport":"`...), e.Transport()...), '"')
 	if r.opt.Bare {
 		return dst
 	}

@@ -9,8 +9,7 @@ import (
 
 // AppendRecord appends a finding as a line of its own.
 func (r *Renderer) AppendRecord(dst []byte, x *render.Record) []byte {
-	dst = append(dst, `{"schema":`...)
-	dst = strconv.AppendInt(dst, schema, 10)
+	dst = append(dst, opening...)
 	dst = append(dst, `,"record":"finding","id":"`...)
 	dst = append(dst, x.Expert.Code.ID...)
 	dst = append(dst, `","severity":"`...)
