@@ -22,7 +22,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
-.PHONY: help build install share demo page test test-all test-live test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients deps clean
+.PHONY: help build install share demo page site test test-all test-live test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -53,6 +53,9 @@ demo: build ## decode captures of this repository
 page: ## build page/: static files that decode captures in the browser that opens them, the program as WebAssembly among them
 	$(GO) run ./internal/tools/webpage page
 
+site: build page ## build site/: the manual as static pages with search, the output of every example, and page/ to try qsniff on
+	$(GO) run ./internal/tools/site -program ./qsniff -try page site
+
 # Four packages at a time: where others use the cores too, two would get too small a share. Eight tests of a package at a time: those that
 # may run beside others wait more than they compute. GOGC and -w, because tests make tables and programs anew all the time: collections take
 # a seventh of the CPU otherwise, and linking twice as long. make lint vets, which takes ten seconds of a first run.
@@ -73,7 +76,7 @@ test-monitor: deps ## qsniff monitor under a real Prometheus, which is skipped w
 	QSNIFF_MONITOR=1 $(TESTLOG) -count 1 -timeout 10m ./internal/test/contrib -run Prometheus
 	$(TESTLOG) -count 1 -timeout 10m ./monitor/...
 
-test-page: build page ## the program as WebAssembly in Node, on every capture, and the pages in Chromium
+test-page: site ## the program as WebAssembly in Node, on every capture, and the pages and the manual in Chromium
 	QSNIFF_PAGE=1 $(TESTLOG) -count 1 -timeout 15m ./cmd/qsniff -run Wasm
 	sh web/test/run
 
@@ -149,4 +152,4 @@ deps:
 	@GO='$(GO)' sh internal/libpcap/setup get
 
 clean: ## remove what was built
-	rm -rf qsniff page $(DIST)
+	rm -rf qsniff page site $(DIST)

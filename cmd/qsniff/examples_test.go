@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"io"
 	"os"
 	"os/exec"
@@ -15,10 +14,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/file"
+	"qsniff/internal/test/examples"
 	"qsniff/internal/test/tmuxtest"
 )
 
@@ -184,77 +183,34 @@ func checkExample(t *testing.T, line string, got int, out, errs string) {
 	}
 }
 
-// pingDump is what tcpdump -X prints of a datagram that asks for a sign of life.
-const pingDump = "22:13:20.000000 IP 10.64.0.1.40001 > 198.18.0.1.27015: UDP, length 5\n" +
-	"\t0x0000:  4500 0021 0000 0000 4011 a4a8 0a40 0001  E..!....@....@..\n" +
-	"\t0x0010:  c612 0001 9c41 6987 000d 0000 ffff ffff  .....Ai.........\n" +
-	"\t0x0020:  69                                       i\n"
-
 // exampleFolder makes the captures that examples name, and stand-ins for programs
 // that they send them through.
 func exampleFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	data, err := os.ReadFile(filepath.Join(pcapfiles, "a2s", "info-trailing.pcap"))
-	if err != nil {
+	if err := examples.Write(dir, pcapfiles); err != nil {
 		t.Fatal(err)
 	}
-	put := func(name string, data []byte, mode os.FileMode) {
-		name = filepath.Join(dir, name)
-		err := os.MkdirAll(filepath.Dir(name), 0o755)
-		if err == nil {
-			err = os.WriteFile(name, data, mode)
-		}
-		if err != nil {
+	plugin, _, _ := output(t, "wireshark-plugin")
+	if err := os.WriteFile(filepath.Join(dir, "qsniff.lua"), []byte(plugin), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	standIn := func(name, script string) {
+		if err := os.WriteFile(filepath.Join(dir, "bin", name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	enc, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var zipped bytes.Buffer
-	z := gzip.NewWriter(&zipped)
-	if _, err := z.Write(data); err != nil || z.Close() != nil {
-		t.Fatal(err)
-	}
-	put("capture.pcap", data, 0o644)
-	session, err := os.ReadFile(filepath.Join(pcapfiles, "rcon", "srcds-login-status.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	put("rcon.pcap", session, 0o644)
-	poll, err := os.ReadFile(filepath.Join(pcapfiles, "a2s", "full-poll.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	flood, err := os.ReadFile(filepath.Join(pcapfiles, "floods", "spoofed.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	put("attack.pcapng", flood, 0o644)
-	put("evening.pcap", poll, 0o644)
-	put("evening.pcap.zst", enc.EncodeAll(poll, nil), 0o644)
-	put("monday.pcapng.zst", enc.EncodeAll(data, nil), 0o644)
-	put("tuesday.pcap.gz", zipped.Bytes(), 0o644)
-	put("tuesday/a.pcap", data, 0o644)
-	put("ring/a.pcap", data, 0o644)
-	put("damaged.pcap", data[:len(data)-10], 0o644)
-	put("qsniff.toml", []byte("file = \"ring\"\n"), 0o644)
-	put("qsniff.token", []byte("0123456789abcdef\n"), 0o600)
-	put("dump.txt", []byte(pingDump), 0o644)
-	put("bin/tcpdump", []byte("#!/bin/sh\ncase $1 in *X*) exec cat dump.txt;; esac\nexec cat capture.pcap\n"), 0o755)
-	put("bin/ssh", []byte("#!/bin/sh\nexec cat capture.pcap\n"), 0o755)
-	put("part1.bin", []byte("\xfe\xff\xff\xff\x07\x00\x00\x00\x02\x00\x14\x00\xff\xff\xff\xffE\x02\x00mp_timelimit\x00"), 0o644)
-	put("part2.bin", []byte("\xfe\xff\xff\xff\x07\x00\x00\x00\x02\x01\x14\x0020\x00sv_gravity\x00800\x00"), 0o644)
+	standIn("tcpdump", "case $1 in *X*) exec cat dump.txt;; esac\nexec cat capture.pcap")
+	standIn("ssh", "exec cat capture.pcap")
+	standIn("less", "exec cat")
 	if _, err := exec.LookPath("xxd"); err != nil {
-		put("bin/xxd", []byte("#!/bin/sh\nfor f; do :; done\nexec od -An -v -tx1 \"$f\"\n"), 0o755)
+		standIn("xxd", "for f; do :; done\nexec od -An -v -tx1 \"$f\"")
 	}
-	plugin, _, _ := output(t, "wireshark-plugin")
-	put("qsniff.lua", []byte(plugin), 0o644)
-	put("bin/less", []byte("#!/bin/sh\nexec cat\n"), 0o755)
 	if _, err := exec.LookPath("jq"); err != nil {
-		put("bin/jq", []byte("#!/bin/sh\nexec cat\n"), 0o755)
+		standIn("jq", "exec cat")
 	}
 	return dir
 }

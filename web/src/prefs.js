@@ -33,6 +33,13 @@ function applyTheme() {
   dispatchEvent(new Event("themechange"));
 }
 
+// A page that has this one in a frame, or another one of these, may change them.
+addEventListener("storage", (e) => {
+  if (e.key !== "qsniff") return;
+  Object.assign(kept, read());
+  applyTheme();
+  for (const tell of listeners) tell({ ...kept });
+});
 dark.addEventListener("change", applyTheme);
 applyTheme();
 

@@ -101,13 +101,18 @@ function Working({ work }) {
     <button type="button" onClick=${work.abort}>Cancel</button></div>`;
 }
 
-// Examples lists captures that the page brings along.
+// Examples lists captures that the page brings along, and opens the one that the address names:
+// ?example=NAME.
 function Examples({ open, busy }) {
   const [list, setList] = useState([]);
   const [fault, setFault] = useState("");
   useEffect(() => {
     if (location.protocol === "file:") return;
-    fetch("examples/index.json").then((r) => (r.ok ? r.json() : [])).then(setList, () => {});
+    fetch("examples/index.json").then((r) => (r.ok ? r.json() : [])).then((all) => {
+      setList(all);
+      const named = all.find((x) => x.name === new URLSearchParams(location.search).get("example"));
+      if (named) take(named);
+    }, () => {});
   }, []);
   const take = async (x) => {
     try {

@@ -1,0 +1,81 @@
+// Package examples makes the files that examples of the manual name, so that each of them can be
+// run: by tests, and by the tool that shows their outputs on the site. It is no part of qsniff.
+package examples
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// pingDump is what tcpdump -X prints of a datagram that asks for a sign of life.
+const pingDump = "22:13:20.000000 IP 10.64.0.1.40001 > 198.18.0.1.27015: UDP, length 5\n" +
+	"\t0x0000:  4500 0021 0000 0000 4011 a4a8 0a40 0001  E..!....@....@..\n" +
+	"\t0x0010:  c612 0001 9c41 6987 000d 0000 ffff ffff  .....Ai.........\n" +
+	"\t0x0020:  69                                       i\n"
+
+// Captures are the captures that examples name, by the files below pcapfiles that they are.
+var Captures = map[string]string{
+	"capture.pcap":  "a2s/info-trailing.pcap",
+	"rcon.pcap":     "rcon/srcds-login-status.pcap",
+	"attack.pcapng": "floods/spoofed.pcap",
+	"evening.pcap":  "a2s/full-poll.pcap",
+}
+
+// Write writes the files into dir: captures whole, packed, cut and in folders, and payloads.
+func Write(dir, pcapfiles string) error {
+	files := map[string][]byte{
+		"qsniff.toml": []byte("file = \"ring\"\n"),
+		"dump.txt":    []byte(pingDump),
+		"part1.bin":   []byte("\xfe\xff\xff\xff\x07\x00\x00\x00\x02\x00\x14\x00\xff\xff\xff\xffE\x02\x00mp_timelimit\x00"),
+		"part2.bin":   []byte("\xfe\xff\xff\xff\x07\x00\x00\x00\x02\x01\x14\x0020\x00sv_gravity\x00800\x00"),
+	}
+	for name, of := range Captures {
+		data, err := os.ReadFile(filepath.Join(pcapfiles, filepath.FromSlash(of)))
+		if err != nil {
+			return err
+		}
+		files[name] = data
+	}
+	one, poll := files["capture.pcap"], files["evening.pcap"]
+	files["tuesday/a.pcap"], files["ring/a.pcap"] = one, one
+	files["damaged.pcap"] = one[:len(one)-10]
+	if err := addPacked(files, one, poll); err != nil {
+		return err
+	}
+	for name, data := range files {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(dir, "qsniff.token"), []byte("0123456789abcdef\n"), 0o600) // read by its owner alone, or refused
+}
+
+// addPacked adds compressed captures.
+func addPacked(files map[string][]byte, one, poll []byte) error {
+	enc, err := zstd.NewWriter(nil)
+	if err != nil {
+		return fmt.Errorf("zstd: %w", err)
+	}
+	defer enc.Close()
+	files["evening.pcap.zst"] = enc.EncodeAll(poll, nil)
+	files["monday.pcapng.zst"] = enc.EncodeAll(one, nil)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(one); err != nil {
+		return fmt.Errorf("gzip: %w", err)
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("gzip: %w", err)
+	}
+	files["tuesday.pcap.gz"] = packed.Bytes()
+	return nil
+}
