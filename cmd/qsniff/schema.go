@@ -68,7 +68,7 @@ Exit status: 0 fine, 1 there is no such record, 2 wrong usage.`,
 // listRecords returns a line for each record.
 func listRecords(s *schema.Schema) (dst []byte) {
 	for _, r := range s.Records {
-		dst = fmt.Appendf(dst, "%-13s  %s\n%15s%s\n", r.Name, r.Doc, "", r.Commands)
+		dst = fmt.Appendf(dst, "%-18s %s\n%19s%s\n", r.Name, r.Doc, "", r.Commands)
 	}
 	return dst
 }
