@@ -69,7 +69,7 @@ interrupted.`,
 		Example: `  qsniff findings capture.pcap
   qsniff findings --severity warn --servers 198.18.0.0/15 capture.pcap
   qsniff findings --fail-on error capture.pcap > findings.txt; test $? -ne 3 || echo broken
-  qsniff findings -o sarif --severity warn testdata > qsniff.sarif
+  qsniff findings -o sarif --severity warn capture.pcap > qsniff.sarif
   qsniff findings -o json capture.pcap | jq -r '[.id, .server, .text] | @tsv'`,
 		Args: requireCapture,
 		RunE: func(cmd *cobra.Command, args []string) error {

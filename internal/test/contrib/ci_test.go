@@ -187,6 +187,58 @@ func TestActionIsValid(t *testing.T) {
 	}
 }
 
+// TestWorkflows: what workflows make is in the Makefile, and what they give the action it takes.
+func TestWorkflows(t *testing.T) {
+	makefile, err := os.ReadFile(root + "/Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a action
+	if err := yaml.Unmarshal([]byte(read(t, "action/action.yml")), &a); err != nil {
+		t.Fatal(err)
+	}
+	made, given := 0, 0
+	for _, name := range workflows(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w struct {
+			Jobs map[string]struct {
+				Steps []struct {
+					Run, Uses string
+					With      map[string]string
+				}
+			}
+		}
+		if err := yaml.Unmarshal(text, &w); err != nil {
+			t.Fatal(err)
+		}
+		for _, job := range w.Jobs {
+			for _, s := range job.Steps {
+				if words := strings.Fields(s.Run); len(words) > 1 && words[0] == "make" {
+					made++
+					if !regexp.MustCompile(`(?m)^` + words[1] + `:`).Match(makefile) {
+						t.Errorf("%s: %s: no such target", name, s.Run)
+					}
+				}
+				if !strings.Contains(s.Uses, "/contrib/action@") {
+					continue
+				}
+				for input := range s.With {
+					given++
+					if _, ok := a.Inputs[input]; !ok {
+						t.Errorf("%s: the action has no input %s", name, input)
+					}
+				}
+			}
+		}
+	}
+	if made < 3 || given < 3 {
+		t.Errorf("%d targets and %d inputs", made, given)
+	}
+}
+
 // workflows lists the workflows of GitHub Actions in contrib.
 func workflows(t *testing.T) []string {
 	t.Helper()
