@@ -45,6 +45,7 @@ func TestCompletion(t *testing.T) {
 		{"ids of incidents", []string{"explain", "DOS-F"}, []string{"DOS-F02", "DOS-F01", "DOS-F03"}, noFiles},
 		{"findings", []string{"explain", "SPL-0"}, []string{"SPL-01", "SPL-02", "SPL-03", "SPL-04", "SPL-05", "SPL-06", "SPL-07", "SPL-08", "SPL-09"}, noFiles},
 		{"shells", []string{"completion", ""}, []string{"bash", "zsh", "fish"}, noFiles},
+		{"records", []string{"schema", "in"}, []string{"incident", "interface_row", "interrupted"}, noFiles},
 		{"help", []string{"help", "fi"}, []string{"fields", "findings"}, noFiles},
 		{"nothing for version", []string{"version", ""}, nil, noFiles},
 	} {

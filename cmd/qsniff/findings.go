@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/finding"
+	"qsniff/internal/hostset"
 	"qsniff/render"
 	"qsniff/render/counters"
 	"qsniff/render/csv"
@@ -24,6 +25,7 @@ type findingsOptions struct {
 	severity string
 	failOn   string
 	top      int
+	ours     *hostset.Set // what --servers names, once it is read
 }
 
 // severities are the values of --severity and --fail-on, in the order of finding.Severity.
@@ -51,6 +53,10 @@ what has no room is counted by kind, in lines with evicted_pairs.
 
 ` + filterHelp + `
 
+-o sarif (SARIF 2.1.0) and -o github (workflow commands) are for the captures of a test
+suite: each capture is read on its own, and a finding is at its file, with the number
+of its first frame as the line. docs/ci.md has what to put into workflows.
+
 --fail-on is for scripts: findings that --severity hides count, too.
 
 Ctrl-C prints what was found so far; the first line then says how far the run came
@@ -63,6 +69,7 @@ interrupted.`,
 		Example: `  qsniff findings capture.pcap
   qsniff findings --severity warn --servers 198.18.0.0/15 capture.pcap
   qsniff findings --fail-on error capture.pcap > findings.txt; test $? -ne 3 || echo broken
+  qsniff findings -o sarif --severity warn capture.pcap > qsniff.sarif
   qsniff findings -o json capture.pcap | jq -r '[.id, .server, .text] | @tsv'`,
 		Args: requireCapture,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,7 +85,8 @@ interrupted.`,
 func (o *findingsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&o.output, []string{"text", "json", "csv"}}, "output", "o", "text: for people; json: a finding a line; csv: a table")
+	f.VarP(&choice{&o.output, []string{"text", "json", "csv", formSARIF, formGitHub}}, "output", "o",
+		"text: for people; json: a finding a line; csv: a table; sarif: a log for code hosts; github: annotations of a workflow")
 	f.Var(&choice{&o.severity, severities}, "severity", "list findings of this severity or above")
 	f.Var(&choice{&o.failOn, severities[1:]}, "fail-on", "exit with status 3 if there is a finding of this severity or above")
 	f.IntVar(&o.top, "top", o.top, "text: list `N` servers")
@@ -110,29 +118,42 @@ func printFindings(ctx context.Context, opts *findingsOptions, args []string, io
 	if err := opts.check(); err != nil {
 		return err
 	}
-	j, err := opts.prepareAll(ctx, args, io)
+	opts.ours = ours
+	if opts.output == formSARIF || opts.output == formGitHub {
+		return annotateFindings(ctx, opts, args, io)
+	}
+	isReached := false
+	err = opts.collect(ctx, args, io, func(f *render.Findings) error {
+		isReached = opts.isFailOnReached(f)
+		return opts.print(io.out, f)
+	})
+	if err == nil && isReached {
+		return errFailOnReached
+	}
+	return err
+}
+
+// collect reads captures and has the findings in them printed.
+func (o *findingsOptions) collect(ctx context.Context, args []string, io streams, print func(*render.Findings) error) error {
+	j, err := o.prepareAll(ctx, args, io)
 	if err != nil {
 		return err
 	}
 	defer j.release()
-	least := severityNamed(opts.severity)
-	c := stats.NewFindingCollector(stats.FindingOptions{Ours: ours, Least: least, Scale: opts.scale()})
+	least := severityNamed(o.severity)
+	c := stats.NewFindingCollector(stats.FindingOptions{Ours: o.ours, Least: least, Scale: o.scale()})
 	j.cfg.Listener = c
-	j.showsInterrupt = opts.output == "text"
-	f := &render.Findings{Least: least, Top: opts.top}
-	err = j.runToEnd(func(run tally.Run) error {
+	j.showsInterrupt = o.output == "text"
+	f := &render.Findings{Least: least, Top: o.top}
+	return j.runToEnd(func(run tally.Run) error {
 		f.Run, f.FindingSummary = run, *c.Summary()
-		if err := opts.print(io.out, f); err != nil {
+		if err := print(f); err != nil {
 			return err
 		}
 		printRemarks(io.err, &run)
 		printHints(io.err, &counters.Result{Found: f.FindingSummary}, counters.Findings)
 		return nil
 	})
-	if err == nil && opts.isFailOnReached(f) {
-		return errFailOnReached
-	}
-	return err
 }
 
 func (o *findingsOptions) print(out io.Writer, f *render.Findings) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,11 +33,14 @@ Exit status: 0 fine, 1 there is no such record, 2 wrong usage.`,
   qsniff schema --list            all records
   qsniff schema message | jq '."$defs"."fields.a2s.reply.S2A_INFO_SRC".properties | keys'`,
 		Args: atMostOne("one record at a time, or all: qsniff schema"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			if s, err := outputSchema(); err == nil {
-				return s.Names(), cobra.ShellCompDirectiveNoFileComp
+		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			s, err := outputSchema()
+			if err != nil || len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			names := s.Names()
+			slices.Sort(names)
+			return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, word) }), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	isList := cmd.Flags().Bool("list", false, "list the records")
@@ -68,7 +72,7 @@ Exit status: 0 fine, 1 there is no such record, 2 wrong usage.`,
 // listRecords returns a line for each record.
 func listRecords(s *schema.Schema) (dst []byte) {
 	for _, r := range s.Records {
-		dst = fmt.Appendf(dst, "%-13s  %s\n%15s%s\n", r.Name, r.Doc, "", r.Commands)
+		dst = fmt.Appendf(dst, "%-18s %s\n%19s%s\n", r.Name, r.Doc, "", r.Commands)
 	}
 	return dst
 }

@@ -156,7 +156,9 @@ func (b *build) append(dst []byte, width int) []byte {
 	} else {
 		dst = append(dst, "libpcap: none, this build is without cgo\n"...)
 	}
-	dst = fmt.Appendf(dst, "output: version %s of the schema\n", b.Schema)
+	if b.Schema != "" {
+		dst = fmt.Appendf(dst, "output: version %s of the schema\n", b.Schema)
+	}
 	if len(b.Limits) > 0 {
 		dst = manual.AppendLimits(append(dst, '\n'), b.Limits, width)
 	}

@@ -16,12 +16,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
+
+	"qsniff/internal/test/npm"
 )
 
 // program returns the path of an installed program, or skips t.
@@ -35,41 +33,7 @@ func program(t *testing.T, name string) string {
 }
 
 // modules returns the node_modules folder that holds a package, or skips t.
-func modules(t *testing.T, name string) string {
-	t.Helper()
-	dir, ok := findModule(name)
-	if !ok {
-		t.Skipf("the npm package %s is not in %s (make clients)", name, dir)
-	}
-	return dir
-}
-
-// findModule returns the node_modules folder that holds a package, or the folders that
-// were searched. The environment variable QSNIFF_NPM names one to search first.
-func findModule(name string) (dir string, ok bool) {
-	roots := []string{filepath.Join(root, ".clients", "node_modules")}
-	if dir := os.Getenv("QSNIFF_NPM"); dir != "" {
-		roots = append([]string{filepath.Join(dir, "node_modules")}, roots...)
-	}
-	if dir := globalModules(); dir != "" {
-		roots = append(roots, dir)
-	}
-	for _, dir := range roots {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			continue
-		}
-		if dir, err := filepath.Abs(dir); err == nil {
-			return dir, true
-		}
-	}
-	return strings.Join(roots, ", "), false
-}
-
-// globalModules returns the folder of what npm installed for everybody, or nothing.
-var globalModules = sync.OnceValue(func() string {
-	out, _ := exec.Command("npm", "root", "-g").Output() // without npm there is none
-	return strings.TrimSpace(string(out))
-})
+func modules(t *testing.T, name string) string { return npm.Modules(t, name) }
 
 // output runs a program and returns what it printed on standard output.
 func output(t *testing.T, program string, args ...string) []byte {

@@ -12,6 +12,7 @@ import (
 
 	"qsniff/internal/test/binary"
 	"qsniff/internal/test/netns"
+	"qsniff/internal/test/npm"
 )
 
 // The cable between the servers and the programs that ask them.
@@ -150,7 +151,7 @@ func askedByGamedig(t *testing.T) (all []*asked) {
 	if err != nil {
 		return nil
 	}
-	npm, ok := findModule("gamedig")
+	npm, ok := npm.Find("gamedig")
 	if !ok {
 		return nil
 	}

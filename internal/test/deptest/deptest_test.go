@@ -69,6 +69,7 @@ var allowed = map[string][]string{
 	"render/tally":         {"reassembly/..."},
 	"render":               {"dissect", "stats", "flood", "flood/...", "render/tally", "fingerprint"},
 	"render/counters":      {"capture/...", "stats", "flood", "flood/...", "render/tally"},
+	"render/ci":            {"render", "stats"},
 	"render/csv":           {"dissect", "stats", "render"},
 	"render/jsonl":         {"compare", "dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters", "fingerprint"},
 	"render/text":          {"compare", "dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters", "fingerprint"},

@@ -140,6 +140,8 @@ func indexPage(in *Input) []byte {
 	b.WriteString("- [Fields that all messages have](fields.md): what a line of JSON holds\n")
 	b.WriteString("- [Filters](filters.md): the language of -Y, with examples and all fields that it has besides\n")
 	b.WriteString("- [Findings](findings.md): what each means and what to do\n")
+	b.WriteString("- [JSON for programs](json.md): the schema, what stays as it is, SQL, Elastic Common Schema\n")
+	b.WriteString("- [Captures in continuous integration](ci.md): an action for GitHub, SARIF, GitLab\n")
 	b.WriteString("- [Counters](counters.md): what is counted, by the names in JSON\n")
 	b.WriteString("- [Programs that ask](clients.md): by what they are recognised, and where that is known from\n")
 	b.WriteString("- [Floods](floods.md): what is found, by which rules, and what no capture can show\n")
