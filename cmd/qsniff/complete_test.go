@@ -46,6 +46,8 @@ func TestCompletion(t *testing.T) {
 		{"findings", []string{"explain", "SPL-0"}, []string{"SPL-01", "SPL-02", "SPL-03", "SPL-04", "SPL-05", "SPL-06", "SPL-07", "SPL-08", "SPL-09"}, noFiles},
 		{"shells", []string{"completion", ""}, []string{"bash", "zsh", "fish"}, noFiles},
 		{"help", []string{"help", "fi"}, []string{"fields", "findings"}, noFiles},
+		{"one folder for mcp", []string{"mcp", "a", ""}, nil, noFiles},
+		{"folders for mcp", []string{"mcp", ""}, nil, ":16"},
 		{"nothing for version", []string{"version", ""}, nil, noFiles},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
