@@ -47,6 +47,8 @@ func TestCompletion(t *testing.T) {
 		{"shells", []string{"completion", ""}, []string{"bash", "zsh", "fish"}, noFiles},
 		{"records", []string{"schema", "in"}, []string{"incident", "interface_row", "interrupted"}, noFiles},
 		{"help", []string{"help", "fi"}, []string{"fields", "findings"}, noFiles},
+		{"one folder for mcp", []string{"mcp", "a", ""}, nil, noFiles},
+		{"folders for mcp", []string{"mcp", ""}, nil, ":16"},
 		{"nothing for version", []string{"version", ""}, nil, noFiles},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -74,6 +74,9 @@ func TestExamples(t *testing.T) {
 			}
 			out, errs := newAwaited("\n"), newAwaited(begun)
 			cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, errs
+			if strings.HasPrefix(line, "qsniff mcp") {
+				cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")
+			}
 			cmd.Env = append(os.Environ(), "PATH="+path, "COLUMNS=", "TZ=UTC")
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -95,10 +98,10 @@ func TestExamples(t *testing.T) {
 }
 
 // takesShell matches examples that are for a shell, and takesProcess those that capture, serve or
-// follow until a signal comes, enter a sandbox, or take the terminal.
+// follow until a signal comes, enter a sandbox, read requests, or take the terminal.
 var (
 	takesShell   = regexp.MustCompile(`[^\w ./:,=+-]`)
-	takesProcess = regexp.MustCompile(`qsniff (?:browse|top|live|monitor|replay|interfaces)| --follow| -i `)
+	takesProcess = regexp.MustCompile(`qsniff (?:browse|top|live|mcp|monitor|replay|interfaces)| --follow| -i `)
 )
 
 // withoutProcess returns the arguments of an example that the process of the tests can run.

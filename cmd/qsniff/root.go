@@ -68,6 +68,7 @@ func newRoot(io streams) *cobra.Command {
 		newExtcap(io), newVersion(io), newCompletion(io), newHelp())
 	root.AddCommand(screenCommands(io)...)
 	root.AddCommand(monitorCommands(io)...)
+	root.AddCommand(mcpCommands(io)...)
 	root.AddCommand(messengerCommands(io)...)
 	return root
 }

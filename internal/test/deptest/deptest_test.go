@@ -93,6 +93,7 @@ var allowed = map[string][]string{
 	"pipeline/subset":      {"capture", "capture/file", "netlayer", "netlayer/rewrite", "wire", "dissect", "render", "render/tally", "pipeline"},
 	"replay":               {"capture", "netlayer", "reassembly/ipfrag", "dissect", "render", "pipeline"},
 	"anonymize":            {"netlayer", "netlayer/rewrite", "dissect", "render", "pipeline/subset"},
+	"assist":               {"capture", "capture/file", "dissect", "track", "stats", "flood", "filter", "render", "render/...", "pipeline"},
 	"tell":                 {"dissect", "track", "stats", "flood", "flood/...", "render", "render/text", "render/jsonl"},
 	"tell/messenger":       {"capture", "capture/file", "tell"},
 	"terminal":             {},
