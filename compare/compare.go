@@ -190,7 +190,7 @@ func (x *runner) compare(ctx context.Context, surveys [2]*survey) (*Result, erro
 	}
 	readers, err := x.open()
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	c := newComparer(o, r, surveys, readers)
 	c.run(ctx, func() { x.report(Comparing, readers) })

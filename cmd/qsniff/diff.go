@@ -170,12 +170,8 @@ func diff(ctx context.Context, opts *diffOptions, args []string, s streams) erro
 			in, err := opts.open(ctx, args[side:side+1])
 			return in.Source, err
 		}}
-	chosen, err := opts.newDatagramFilter(reg)
-	if err != nil {
+	if o.Wants, err = opts.datagramFilter(reg); err != nil {
 		return err
-	}
-	if chosen != nil {
-		o.Wants = chosen.wants
 	}
 	var frames [2][compare.NumClasses]frameSet
 	if opts.dir != "" {
@@ -185,20 +181,16 @@ func diff(ctx context.Context, opts *diffOptions, args []string, s streams) erro
 	o.Progress = func(r compare.Reading, read capture.Stats) { update(r.String(), read) }
 	result, err := compare.Run(ctx, o)
 	done()
-	if result == nil {
-		if isInterrupted(ctx) {
-			fmt.Fprintln(s.err, "qsniff: interrupted while the clocks were surveyed: nothing has been compared yet")
-			return context.Canceled
-		}
-		return err
-	}
-	if result.IsInterrupted {
+	if ctx.Err() != nil {
 		opts.remarkInterrupted(s, result)
+	}
+	if result == nil {
+		return err
 	}
 	if printed := opts.print(s.out, &o, result); printed != nil {
 		return printed
 	}
-	if opts.dir != "" && !result.IsInterrupted {
+	if opts.dir != "" && ctx.Err() == nil {
 		err = cmp.Or(opts.writeClasses(ctx, s, o.Open, &frames), err)
 	}
 	return err
@@ -206,7 +198,11 @@ func diff(ctx context.Context, opts *diffOptions, args []string, s streams) erro
 
 // remarkInterrupted prints on standard error how far a run came, unless that is seen in its output.
 func (o *diffOptions) remarkInterrupted(s streams, r *compare.Result) {
-	if o.output == "json" || !isTerminal(s.out) {
+	if r == nil {
+		fmt.Fprintln(s.err, "qsniff: interrupted while the clocks were surveyed: nothing has been compared yet")
+		return
+	}
+	if r.IsInterrupted && (o.output == "json" || !isTerminal(s.out)) {
 		fmt.Fprintf(s.err, "qsniff: interrupted after %s of EDGE and %s of HOST\n", count(r.Compared[compare.Edge], "packet"), count(r.Compared[compare.Host], "packet"))
 	}
 	if o.dir != "" {

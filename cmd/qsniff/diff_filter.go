@@ -19,8 +19,8 @@ type datagramFilter struct {
 	known   map[dissect.Dissector]bool // whose messages showed themselves: weak claims of theirs are believed
 }
 
-// newDatagramFilter returns what -Y chooses datagrams by, nil for all.
-func (o *diffOptions) newDatagramFilter(reg *dissect.Registry) (*datagramFilter, error) {
+// datagramFilter returns what -Y chooses datagrams by, nil for all.
+func (o *diffOptions) datagramFilter(reg *dissect.Registry) (func(*netlayer.Packet, uint64, int64) bool, error) {
 	if err := o.checkFilter(reg); err != nil || o.display.program == nil {
 		return nil, err
 	}
@@ -28,7 +28,8 @@ func (o *diffOptions) newDatagramFilter(reg *dissect.Registry) (*datagramFilter,
 		return nil, &usageError{errors.New("-Y: diff chooses datagrams, each by itself: it knows no exchanges and clients"),
 			"use fields of the message, of ip and udp; qsniff exchanges -Y knows the others"}
 	}
-	return &datagramFilter{reg: reg, matcher: o.display.program.Matcher(), known: map[dissect.Dissector]bool{}}, nil
+	x := &datagramFilter{reg: reg, matcher: o.display.program.Matcher(), known: map[dissect.Dissector]bool{}}
+	return x.wants, nil
 }
 
 // wants reports whether a datagram matches. Of messages with passwords, or with texts that may repeat
