@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ func TestMemory(t *testing.T) {
 		mostOfMore  = 96 << 20 // with twice the tables
 		collections = 40       // 0 to 8 were counted
 	)
-	data := strangers(t, 20_000)
+	data, program := strangers(t, 20_000), builtProgram(t)
 	lines := []string{"read -o json", "floods", "report -o json", "stats --memory 128M"}
 	if !testing.Short() {
 		lines = append(lines, "read -o none", "read -o tree", "stats", "proven", "follow", "read -o json --memory 128M")
@@ -35,7 +36,7 @@ func TestMemory(t *testing.T) {
 	for _, args := range lines {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			peak, trace := measured(t, append(strings.Fields(args), "-"), data)
+			peak, trace := measured(t, program, append(strings.Fields(args), "-"), data)
 			limit, more := int64(most), strings.HasSuffix(args, "128M")
 			if more {
 				limit = mostOfMore
@@ -83,9 +84,9 @@ func hasRoom(t *testing.T, trace string, growth int) (checked int) {
 
 // measured runs the program with data on standard input, and returns its peak of resident
 // memory when all was read, and what the runtime prints of collections.
-func measured(t *testing.T, args []string, data []byte) (peak int64, trace string) {
+func measured(t *testing.T, program string, args []string, data []byte) (peak int64, trace string) {
 	t.Helper()
-	cmd := exec.Command("qsniff", args...)
+	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), "GODEBUG=gctrace=1")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
@@ -105,6 +106,17 @@ func measured(t *testing.T, args []string, data []byte) (peak int64, trace strin
 		t.Fatalf("%v, %v\n%s", err, failed, errs.Bytes())
 	}
 	return peak, errs.String()
+}
+
+// builtProgram builds the program, compiled as the tests are, and returns its path: theirs has the
+// libraries of tests in memory, too, 15 MiB of them.
+func builtProgram(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "qsniff")
+	if out, err := exec.Command("go", "build", "-pgo=off", "-ldflags=-w", "-buildvcs=false", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
 }
 
 // peakOf is the most memory that a process had so far, in bytes.
