@@ -26,7 +26,8 @@ var Captures = map[string]string{
 	"evening.pcap":  "a2s/full-poll.pcap",
 }
 
-// Write writes the files into dir: captures whole, packed, cut and in folders, and payloads.
+// Write writes the files into dir: captures whole, packed, cut and in folders, payloads, and the
+// program for jq that lies beside pcapfiles, the repository's folder of captures.
 func Write(dir, pcapfiles string) error {
 	files := map[string][]byte{
 		"qsniff.toml": []byte("file = \"ring\"\n"),
@@ -40,6 +41,11 @@ func Write(dir, pcapfiles string) error {
 			return err
 		}
 		files[name] = data
+	}
+	var err error
+	const ecs = "contrib/ecs.jq" // the manual names it as it is in a clone
+	if files[ecs], err = os.ReadFile(filepath.Join(pcapfiles, "..", filepath.FromSlash(ecs))); err != nil {
+		return err
 	}
 	one, poll := files["capture.pcap"], files["evening.pcap"]
 	files["tuesday/a.pcap"], files["ring/a.pcap"] = one, one
