@@ -195,6 +195,7 @@ type PairCodes struct {
 	Eager    *finding.Code // a request repeated A nanoseconds after the one before it, without a reply; B is the time in nanoseconds that 5 % of the answers exceed, 0 if the least time decided, or ThirdRequest
 	Mixed    *finding.Code // tokens given for one question in the order A, B, and brought back in the order B, A
 	Demanded *finding.Code // a token given in place of information
+	Chain    *finding.Code // a question for servers from address A on, as in Page, that ended no page before; Addr ended the last one
 	Budget   *finding.Code // a master server falls silent after A requests of one address within B nanoseconds
 	Guessing *finding.Code // A refused logins from one address; B as GuessedRight says
 	Stale    *finding.Code // A refused logins from one address, all with one password

@@ -145,6 +145,10 @@ func addMeasures(t *testing.T, f *Fact, words []string) {
 			f.Said.Form = int32(v)
 		case "bytes":
 			f.Bytes = uint32(v)
+		case "at":
+			f.Page.At = uint64(v)
+		case "list":
+			f.Page.List = uint32(v)
 		case "size":
 			f.IsSplit, f.Engine, f.PartSize = true, wire.Source, uint16(v)
 		default:
@@ -273,6 +277,28 @@ func TestOverBudget(t *testing.T) {
 	})
 }
 
+// at=N of a page is the address that ended it, of a question the one from which it goes on.
+func TestPages(t *testing.T) {
+	const first = "0 a>A M ask | 0 a<A P answer at=7 | "
+	checkHosts(t, []hostsCase{
+		{"from elsewhere", first + "1 a>A M ask at=9", "MST-03 error [2 3]"},
+		{"from elsewhere, told once", first + "1 a>A M ask at=9 | 1 a<A P answer at=11 | 2 a>A M ask at=13", "MST-03 error [2 3]"},
+		{"after a page that did not come", first + "1 a>A M ask at=7 | 9 a>A M ask at=9", "MST-03 error [2 4]"},
+		{"with a gap", first + "0.5 ! | 1 a>A M ask at=9", "MST-03 warn [2 3]"},
+		{"from the last one", first + "1 a>A M ask at=7 | 1 a<A P answer at=9 | 2 a>A M ask at=9", ""},
+		{"the same page again", first + "1 a>A M ask at=7 | 1 a<A P answer at=9 | 2 a>A M ask at=7", ""},
+		{"a page came twice", first + "1 a>A M ask at=7 | 1 a<A P answer at=7 | 1 a<A P extra at=9 | 2 a>A M ask at=9", ""},
+		{"from the start again", first + "1 a>A M ask | 2 a>A M ask at=9", ""},
+		{"another question", first + "1 a>A M ask at=9 list=1", ""},
+		{"another socket", first + "1 a1>A M ask at=9", ""},
+		{"another master", first + "1 a>B M ask at=9", ""},
+		{"after the end", "0 a>A M ask | 0 a<A P answer at=0 | 1 a>A M ask at=9", ""},
+		{"after more than a minute", first + "61 a>A M ask at=9", ""},
+		{"no page in the capture", "0 a>A M ask at=7 | 1 a>A M ask at=9", ""},
+		{"a page nobody asked for", "0 a>A M ask at=7 | 0 a<A P stray at=8 | 1 a>A M ask at=9", ""},
+	})
+}
+
 func TestGuessing(t *testing.T) {
 	try := func(n int, at, password string) string {
 		return repeat(n, at+" a>A G ask "+password+" | "+at+" a<A g refused")
@@ -364,6 +390,7 @@ func TestHostsMemory(t *testing.T) {
 		uintptr(h.waiting.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, waitingClient]{})+links) +
 		uintptr(h.eager.Cap())*(unsafe.Sizeof(lru.Evicted[End, eagerClients]{})+links) +
 		uintptr(h.budgets.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, budget]{})+links) +
+		uintptr(h.lists.Cap())*(unsafe.Sizeof(lru.Evicted[listKey, serverList]{})+links) +
 		uintptr(h.logins.Cap())*(unsafe.Sizeof(lru.Evicted[loginKey, uint32]{})+links) +
 		uintptr(h.sources.Cap())*(unsafe.Sizeof(lru.Evicted[Host, loginSource]{})+links) +
 		uintptr(h.unrequested.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, unrequested]{})+links) +

@@ -117,6 +117,11 @@ const (
 	maxTimes = 250
 	// maxBudgets is how many clients of master servers are kept: few ask them.
 	maxBudgets = 512
+	// maxLists is how many lists of master servers are kept, each of one socket of a client, and
+	// maxSeeds how many of the addresses from which each can go on. Chosen: a client asks for
+	// one page after the other, and the same again until it comes.
+	maxLists = 512
+	maxSeeds = 4
 	// maxLogins is how many logins can wait for their answers, and maxSources how
 	// many addresses are kept that were refused one: a TCP connection takes a real
 	// address, of which botnets have thousands.

@@ -60,7 +60,7 @@ var shownBy = map[string]struct{ raises, near string }{
 	"LIM-02":  {"hostile/rcon-holes", "rcon/reply-gap"},
 	"MST-01":  {"stories/master-budget", "master/list-two-pages"},
 	"MST-02":  {"stories/master-silent", "master/silent-near"},
-	"MST-03":  {"master/seed-not-ended", "master/list-two-pages"},
+	"MST-03":  {"master/chain-broken", "master/chain-near"},
 	"NET-01":  {"net/answer-from-other-address", "hostile/fragments-two-ends"},
 	"NET-02":  {"stories/query-port", "a2s/game-port-same"},
 	"NET-03":  {"stories/bridge-hides-clients", "net/bridge-near"},
