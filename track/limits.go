@@ -216,6 +216,14 @@ const (
 	quietFor           = 2 * int64(elsewhereFor)
 	unrequestedServers = 8
 
+	// unbroughtTimes is how many challenges in a row a client must not bring back, each for
+	// answerWait: one request may get lost. More than maxSoon further ones within that time are no
+	// client that repeats its request. More than maxUnbrought in silentFor at one server are scans or a
+	// flood: old clients are few. Chosen.
+	unbroughtTimes = 2
+	maxSoon        = 4
+	maxUnbrought   = 16
+
 	// silentPolls is how many polls in a row must stay without an answer, with times between them
 	// that differ by less than pollSpread percent: a program with a clock. One that did not prove
 	// its address counts only where a server leaves maxSilences requests or fewer without an answer

@@ -12,7 +12,7 @@ import (
 // shownBy says of every finding, by its id, which capture of the repository raises it, and which
 // is near one that does and must not.
 var shownBy = map[string]struct{ raises, near string }{
-	"A2S-C01": {"a2s/exchange-challenge-ignored", "a2s/challenges-mixed-near"},
+	"A2S-C01": {"a2s/challenge-never-brought", "a2s/challenge-brought-near"},
 	"A2S-C02": {"a2s/challenge-in-wrong-place", "stories/challenge-handshake"},
 	"A2S-C03": {"stories/challenge-never-issued", "a2s/challenge-unused-near"},
 	"A2S-C04": {"a2s/exchange-challenge-wrong", "stories/challenge-never-issued"},
