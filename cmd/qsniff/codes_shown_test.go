@@ -76,7 +76,7 @@ var shownBy = map[string]struct{ raises, near string }{
 	"RCN-05":  {"stories/rcon-no-mirror", "rcon/reply-three-packets"},
 	"RCN-06":  {"stories/hltv-challenge-expired", "goldsource/rcon-challenge-near"},
 	"RCN-07":  {"stories/rcon-guessing", "rcon/stale-password"},
-	"RCN-08":  {"rcon/srcds-login-status", "goldsource/rcon"},
+	"RCN-08":  {"rcon/srcds-login-status", "rcon/ipv6"},
 	"RCN-09":  {"rcon/impossible-size", "rcon/reply-three-packets"},
 	"RCN-10":  {"rcon/stale-password", "rcon/stale-password-near"},
 	"RCN-11":  {"rcon/palworld", "rcon/minecraft"},
