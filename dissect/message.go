@@ -68,12 +68,29 @@ type Message struct {
 	// Refused is set where the message refuses a login, or the token of a command.
 	Refused bool
 	Form    Form // of a request
+	Page    Page
 	// Stopped is the value that dissection wanted when the bytes ended, or nil;
 	// StoppedAt is the offset of the first byte it did not get.
 	Stopped   *Def
 	StoppedAt uint32
 
 	cur Cursor
+}
+
+// Page is the place of a message in a list of servers that comes page by page. Addresses are those
+// of IPv4 with their port, 48 bits in the order of reading.
+type Page struct {
+	List uint32 // of a question: a hash of what it asks for, without the place where it begins
+	// At is the address at which a question has the list go on, or the last one of a page that
+	// leads to another; 0 where there is none, or where it is unknown.
+	At uint64
+}
+
+// AddrPort returns At.
+func (p Page) AddrPort() netip.AddrPort {
+	var ip [4]byte
+	binary.BigEndian.PutUint32(ip[:], uint32(p.At>>16))
+	return netip.AddrPortFrom(netip.AddrFrom4(ip), uint16(p.At))
 }
 
 // Reset prepares m for a message of protocol p in data and keeps the memory of

@@ -181,7 +181,7 @@ func (t *Type) TokenLen() int {
 // PairCodes are the findings about what several messages of a protocol show
 // together: they are raised by who pairs them. One that is nil is not raised.
 type PairCodes struct {
-	Ignored  *finding.Code // a request without the token that its client was given: A is the token, B the time since in nanoseconds
+	Ignored  *finding.Code // a request without the token that its client was given: A is the token, and << 32 how many in a row were not brought back, 0 where the request shows one; B the time since in nanoseconds
 	Foreign  *finding.Code // a request with a token that was not given to its client: A is the one given, B the one sent
 	Swapped  *finding.Code // a token in the opposite byte order: A is the one given, B the one sent
 	Rotates  *finding.Code // a token that answers the right token: A is the one brought back, B the new one
@@ -195,6 +195,7 @@ type PairCodes struct {
 	Eager    *finding.Code // a request repeated A nanoseconds after the one before it, without a reply; B is the time in nanoseconds that 5 % of the answers exceed, 0 if the least time decided, or ThirdRequest
 	Mixed    *finding.Code // tokens given for one question in the order A, B, and brought back in the order B, A
 	Demanded *finding.Code // a token given in place of information
+	Chain    *finding.Code // a question for servers from address A on, as in Page, that ended no page before; Addr ended the last one
 	Budget   *finding.Code // a master server falls silent after A requests of one address within B nanoseconds
 	Guessing *finding.Code // A refused logins from one address; B as GuessedRight says
 	Stale    *finding.Code // A refused logins from one address, all with one password

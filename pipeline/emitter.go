@@ -105,7 +105,7 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 		server, client = client, server
 	}
 	x.fact = track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client, Part: x.fact.Part,
-		Age: s.nanos - e.now.shift, Key: m.Key, Secret: m.Secret, Refused: m.Refused,
+		Age: s.nanos - e.now.shift, Key: m.Key, Secret: m.Secret, Refused: m.Refused, Page: m.Page,
 		Proto: m.Proto, Type: m.Type, Status: m.Status, Reply: s.isReply, TCP: s.isTCP, Bytes: uint32(m.Wire)}
 	if !e.wantsFacts {
 		return

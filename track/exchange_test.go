@@ -53,7 +53,7 @@ var (
 // testCodes are the findings of all protocols in one.
 func testCodes() dissect.PairCodes {
 	c, console := a2s.New().Proto().Pairs, rcon.New().Proto().Pairs
-	c.Budget = master.New().Proto().Pairs.Budget
+	c.Budget, c.Chain = master.New().Proto().Pairs.Budget, master.New().Proto().Pairs.Chain
 	c.Guessing, c.Stale = console.Guessing, console.Stale
 	c.OldConsole = goldsource.New(a2s.New()).Proto().Pairs.OldConsole
 	return c

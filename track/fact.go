@@ -29,6 +29,7 @@ type Fact struct {
 	// Secret is the message's, see dissect.Message. It is never shown.
 	Secret  uint32
 	Refused bool // the message refuses a login, or the token of a command
+	Page    dissect.Page
 	// GamePort is where players join, as the message says; 0 if it does not.
 	GamePort uint16
 	Bytes    uint32 // of the message

@@ -29,6 +29,7 @@ type Hosts struct {
 	waiting           *lru.Table[pairKey, waitingClient]    // clients that asked in vain
 	eager             *lru.Table[End, eagerClients]
 	budgets           *lru.Table[pairKey, budget]
+	lists             *lru.Table[listKey, serverList]
 	logins            *lru.Table[loginKey, uint32]
 	sources           *lru.Table[Host, loginSource]
 	unrequested       *lru.Table[pairKey, unrequested]
@@ -80,6 +81,7 @@ func NewHosts(size float64) *Hosts {
 		waiting:           lru.New[pairKey, waitingClient](n(maxWaiting)),
 		eager:             lru.New[End, eagerClients](n(maxEager)),
 		budgets:           lru.New[pairKey, budget](n(maxBudgets)),
+		lists:             lru.New[listKey, serverList](n(maxLists)),
 		logins:            lru.New[loginKey, uint32](n(maxLogins)),
 		sources:           lru.New[Host, loginSource](n(maxSources)),
 		unrequested:       lru.New[pairKey, unrequested](n(maxUnrequested)),
@@ -134,6 +136,7 @@ func (h *Hosts) addRequest(f *Fact) {
 		h.addQuery(f)
 	case f.Type.Asks.Has(dissect.AskServers):
 		h.addPageRequest(f)
+		h.addPageQuestion(f)
 	}
 }
 
@@ -155,6 +158,7 @@ func (h *Hosts) addReply(f *Fact) {
 	case f.Type.Asks.Has(dissect.Queries):
 		h.addServerReply(f)
 	case f.Type.Asks.Has(dissect.AskServers):
+		h.addPage(f)
 		if b := h.budgets.Get(pairOf(f)); b != nil {
 			b.answerAge, b.isReported, b.silent, b.overAge = f.Age, false, 0, never
 		}

@@ -38,6 +38,10 @@ type hostState struct {
 	// silences is how many requests went without an answer since silentSince.
 	silences    uint32
 	silentSince int64
+	// unbrought is how many challenges were not brought back since unbroughtSince, of those after
+	// which the client asked again.
+	unbrought      uint32
+	unbroughtSince int64
 
 	sole           soleClient
 	open           openAnswers
@@ -74,6 +78,7 @@ type challengedClient struct {
 	unheeded            [queryKinds]unheededCount
 	isReported          bool
 	given               gifts
+	unbrought           [queryPlayers + 1]unbroughtChallenges // for information, and for players or rules
 	path                replyPath
 }
 
@@ -102,7 +107,7 @@ func (h *Hosts) findServer(f *Fact) *hostState {
 	if evicted != nil {
 		h.evicted++
 	}
-	*s = hostState{answered: never, served: [queryKinds]int64{never, never, never}, silentSince: never}
+	*s = hostState{answered: never, served: [queryKinds]int64{never, never, never}, silentSince: never, unbroughtSince: never}
 	return s
 }
 
@@ -128,7 +133,7 @@ func (h *Hosts) addServerReply(f *Fact) {
 	s := h.findServer(f)
 	if f.Type.Asks.Has(dissect.AskChallenge) {
 		if f.Key != 0 {
-			h.recordChallenge(f)
+			h.recordChallenge(f, s)
 			h.countShared(f, &s.shared)
 		}
 		if f.Asked.Has(dissect.AskInfo) && !s.demands {
@@ -148,6 +153,7 @@ func (h *Hosts) addServerReply(f *Fact) {
 	pair := pairOf(f)
 	h.addPollAnswer(pair)
 	p := h.proven.Peek(pair)
+	h.recordAnswered(f, p)
 	h.checkCache(f, s, p)
 	if p == nil {
 		h.countOpen(f, &s.open)
@@ -165,12 +171,13 @@ func (h *Hosts) addServerReply(f *Fact) {
 }
 
 // recordChallenge stores the challenge that a client was given.
-func (h *Hosts) recordChallenge(f *Fact) {
+func (h *Hosts) recordChallenge(f *Fact, s *hostState) {
 	k := pairOf(f)
 	p := h.proven.Get(k)
 	if p == nil {
 		p, _ = h.offered.Put(k) // evictions are not counted: floods from invented addresses fill the table
 	}
+	h.countUnbrought(f, p, s)
 	if key := uint32(f.Key); key != p.challenge {
 		p.given.addOther(f)
 		p.challenge, p.previous = key, p.challenge
@@ -191,6 +198,9 @@ func (h *Hosts) addQuery(f *Fact) {
 	p := h.proven.Get(k)
 	if p == nil {
 		o := h.offered.Peek(k)
+		if o != nil {
+			o.bringBack(kind)
+		}
 		if o == nil || !o.hasChallenge(f, int64(freshFor)) {
 			return
 		}
@@ -201,6 +211,8 @@ func (h *Hosts) addQuery(f *Fact) {
 			h.evicted++
 		}
 		*p = was
+	} else {
+		p.bringBack(kind)
 	}
 	if p.hasChallenge(f, int64(freshFor)) {
 		p.tries[kind]++

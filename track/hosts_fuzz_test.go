@@ -59,7 +59,7 @@ func (w *hostWorld) add(f *Fact) {
 	for i, x := range []interface {
 		Len() int
 		Cap() int
-	}{h.sockets, h.reportedElsewhere, h.servers, h.offered, h.proven, h.waiting, h.eager, h.budgets, h.logins, h.sources,
+	}{h.sockets, h.reportedElsewhere, h.servers, h.offered, h.proven, h.waiting, h.eager, h.budgets, h.lists, h.logins, h.sources,
 		h.unrequested, h.askers, h.pollers, h.askedPorts, h.consoles, h.foreign} {
 		if x.Len() > x.Cap() {
 			w.t.Fatalf("table %d has %d entries, and room for %d", i, x.Len(), x.Cap())

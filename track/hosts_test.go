@@ -3,6 +3,7 @@ package track
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -135,6 +136,10 @@ func addMeasures(t *testing.T, f *Fact, words []string) {
 			f.ID = uint64(v)
 		case "ttl":
 			f.TTL = uint8(v)
+		case "asked":
+			f.Asked = queryRoles[v]
+		case "trip":
+			f.Trip = v * 1e6
 		case "took":
 			f.Took = v * 1e6
 		case "print":
@@ -145,6 +150,10 @@ func addMeasures(t *testing.T, f *Fact, words []string) {
 			f.Said.Form = int32(v)
 		case "bytes":
 			f.Bytes = uint32(v)
+		case "at":
+			f.Page.At = uint64(v)
+		case "list":
+			f.Page.List = uint32(v)
 		case "size":
 			f.IsSplit, f.Engine, f.PartSize = true, wire.Source, uint16(v)
 		default:
@@ -223,6 +232,42 @@ func TestUnheeded(t *testing.T) {
 	})
 }
 
+func TestUnbrought(t *testing.T) {
+	// A client asks for information from a new port each time, and is given a challenge.
+	const each = "@ a%>A T ask | @ a%<A A challenge 7 asked=0"
+	polls := func(at ...string) string {
+		var all []string
+		for i, s := range at {
+			all = append(all, strings.NewReplacer("@", s, "%", strconv.Itoa(i)).Replace(each))
+		}
+		return strings.Join(all, " | ")
+	}
+	one := polls("0", "20", "40")
+	for _, tc := range []hostsCase{
+		{"two not brought back", one, "A2S-C01 error [2 6]"},
+		{"told once", polls("0", "20", "40", "60", "80"), "A2S-C01 error [2 6]"},
+		{"at one port, long after", strings.NewReplacer("a1", "a0", "a2", "a0").Replace(one), "A2S-C01 error [2 6]"},
+		{"with a gap", polls("0", "20") + " | 30 ! | " + polls("40"), "A2S-C01 warn [2 6]"},
+		{"players use one", polls("0") + " | 1 a7>A U ask | 1 a7<A A challenge 7 asked=1 | 1 a7>A U echo 7 | 1 a7<A D answer | " + polls("20", "40"), "A2S-C01 error [2 10]"},
+		{"one, as a request may get lost", polls("0", "20"), ""},
+		{"not so long", polls("0", "1", "2"), ""},
+		{"brought back from another port", polls("0", "20") + " | 21 a8>A T ask 7 | " + polls("40"), ""},
+		{"answered without", polls("0", "20") + " | 21 a1<A I answer trip=20 | " + polls("40"), ""},
+		{"several addresses", polls("0") + " | " + strings.ReplaceAll(polls("20"), "a0", "b0") + " | " + strings.ReplaceAll(polls("40"), "a0", "c0"), ""},
+		{"players' challenge used for rules", repeat(3, "%0 a1>A U ask | %0 a1<A A challenge 7 asked=1 | %0 a2>A V ask 7"), ""},
+		{"players, never used", repeat(3, "%0 a%>A U ask | %0 a%<A A challenge 7 asked=1"), "A2S-C01 error [2 6]"},
+		{"a flood in its name", repeat(4, "%0 a%>A T ask | %0 a%<A A challenge 7 asked=0 | %1 a%<A A challenge 7 asked=0 | %1 a%<A A challenge 7 asked=0 | "+
+			"%1 a%<A A challenge 7 asked=0 | %1 a%<A A challenge 7 asked=0 | %1 a%<A A challenge 7 asked=0"), ""},
+		{"a flood from many", repeat(3, strings.ReplaceAll(repeat(17, "#0 @%>A T ask | #0 @%<A A challenge 7 asked=0"), "#", "%")), "A2S-S04 warn [2 32]"},
+	} {
+		got, _ := tell(t, NewHosts(1), tc.in)
+		got = slices.DeleteFunc(got, func(s string) bool { return strings.HasPrefix(s, "A2S-S01 ") }) // that the server demands one
+		if s := strings.Join(got, ", "); s != tc.want {
+			t.Errorf("%s\ngot  %s\nwant %s", tc.name, s, tc.want)
+		}
+	}
+}
+
 func TestPartial(t *testing.T) {
 	// One client asks for what the letter says, three times in vain.
 	const three = "% @>A K ask | % @<A A challenge 7 | % @>A K echo 7 | % @>A K again 7 | % @>A K again 7 | % @>A K silence 7"
@@ -270,6 +315,28 @@ func TestOverBudget(t *testing.T) {
 		{"never answered", repeat(40, "% a>A M ask | % a>A M silence"), ""},
 		{"several clients", repeat(20, "% a>A M ask | % a<A P answer | % b>A M ask | % b<A P answer") + silent, ""},
 		{"answered again", pages(40, "%"), ""},
+	})
+}
+
+// at=N of a page is the address that ended it, of a question the one from which it goes on.
+func TestPages(t *testing.T) {
+	const first = "0 a>A M ask | 0 a<A P answer at=7 | "
+	checkHosts(t, []hostsCase{
+		{"from elsewhere", first + "1 a>A M ask at=9", "MST-03 error [2 3]"},
+		{"from elsewhere, told once", first + "1 a>A M ask at=9 | 1 a<A P answer at=11 | 2 a>A M ask at=13", "MST-03 error [2 3]"},
+		{"after a page that did not come", first + "1 a>A M ask at=7 | 9 a>A M ask at=9", "MST-03 error [2 4]"},
+		{"with a gap", first + "0.5 ! | 1 a>A M ask at=9", "MST-03 warn [2 3]"},
+		{"from the last one", first + "1 a>A M ask at=7 | 1 a<A P answer at=9 | 2 a>A M ask at=9", ""},
+		{"the same page again", first + "1 a>A M ask at=7 | 1 a<A P answer at=9 | 2 a>A M ask at=7", ""},
+		{"a page came twice", first + "1 a>A M ask at=7 | 1 a<A P answer at=7 | 1 a<A P extra at=9 | 2 a>A M ask at=9", ""},
+		{"from the start again", first + "1 a>A M ask | 2 a>A M ask at=9", ""},
+		{"another question", first + "1 a>A M ask at=9 list=1", ""},
+		{"another socket", first + "1 a1>A M ask at=9", ""},
+		{"another master", first + "1 a>B M ask at=9", ""},
+		{"after the end", "0 a>A M ask | 0 a<A P answer at=0 | 1 a>A M ask at=9", ""},
+		{"after more than a minute", first + "61 a>A M ask at=9", ""},
+		{"no page in the capture", "0 a>A M ask at=7 | 1 a>A M ask at=9", ""},
+		{"a page nobody asked for", "0 a>A M ask at=7 | 0 a<A P stray at=8 | 1 a>A M ask at=9", ""},
 	})
 }
 
@@ -351,9 +418,9 @@ func TestHostsFlood(t *testing.T) {
 	}
 }
 
-// The tables stay below 5.75 MiB.
+// The tables stay below 6 MiB.
 func TestHostsMemory(t *testing.T) {
-	const most = 23 << 18
+	const most = 24 << 18
 	const links = 3*4 + 2*4 // hash and order of an entry, and its share of the index
 	h := NewHosts(1)
 	got := uintptr(h.maxNotes)*unsafe.Sizeof(note{}) +
@@ -364,6 +431,7 @@ func TestHostsMemory(t *testing.T) {
 		uintptr(h.waiting.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, waitingClient]{})+links) +
 		uintptr(h.eager.Cap())*(unsafe.Sizeof(lru.Evicted[End, eagerClients]{})+links) +
 		uintptr(h.budgets.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, budget]{})+links) +
+		uintptr(h.lists.Cap())*(unsafe.Sizeof(lru.Evicted[listKey, serverList]{})+links) +
 		uintptr(h.logins.Cap())*(unsafe.Sizeof(lru.Evicted[loginKey, uint32]{})+links) +
 		uintptr(h.sources.Cap())*(unsafe.Sizeof(lru.Evicted[Host, loginSource]{})+links) +
 		uintptr(h.unrequested.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, unrequested]{})+links) +

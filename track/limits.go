@@ -117,6 +117,11 @@ const (
 	maxTimes = 250
 	// maxBudgets is how many clients of master servers are kept: few ask them.
 	maxBudgets = 512
+	// maxLists is how many lists of master servers are kept, each of one socket of a client, and
+	// maxSeeds how many of the addresses from which each can go on. Chosen: a client asks for
+	// one page after the other, and the same again until it comes.
+	maxLists = 512
+	maxSeeds = 4
 	// maxLogins is how many logins can wait for their answers, and maxSources how
 	// many addresses are kept that were refused one: a TCP connection takes a real
 	// address, of which botnets have thousands.
@@ -210,6 +215,14 @@ const (
 	unrequestedFor     = time.Second
 	quietFor           = 2 * int64(elsewhereFor)
 	unrequestedServers = 8
+
+	// unbroughtTimes is how many challenges in a row a client must not bring back, each for
+	// answerWait: one request may get lost. More than maxSoon further ones within that time are no
+	// client that repeats its request. More than maxUnbrought in silentFor at one server are scans or a
+	// flood: old clients are few. Chosen.
+	unbroughtTimes = 2
+	maxSoon        = 4
+	maxUnbrought   = 16
 
 	// silentPolls is how many polls in a row must stay without an answer, with times between them
 	// that differ by less than pollSpread percent: a program with a clock. One that did not prove

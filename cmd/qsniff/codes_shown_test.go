@@ -12,7 +12,7 @@ import (
 // shownBy says of every finding, by its id, which capture of the repository raises it, and which
 // is near one that does and must not.
 var shownBy = map[string]struct{ raises, near string }{
-	"A2S-C01": {"a2s/exchange-challenge-ignored", "a2s/challenges-mixed-near"},
+	"A2S-C01": {"a2s/challenge-never-brought", "a2s/challenge-brought-near"},
 	"A2S-C02": {"a2s/challenge-in-wrong-place", "stories/challenge-handshake"},
 	"A2S-C03": {"stories/challenge-never-issued", "a2s/challenge-unused-near"},
 	"A2S-C04": {"a2s/exchange-challenge-wrong", "stories/challenge-never-issued"},
@@ -60,7 +60,7 @@ var shownBy = map[string]struct{ raises, near string }{
 	"LIM-02":  {"hostile/rcon-holes", "rcon/reply-gap"},
 	"MST-01":  {"stories/master-budget", "master/list-two-pages"},
 	"MST-02":  {"stories/master-silent", "master/silent-near"},
-	"MST-03":  {"master/seed-not-ended", "master/list-two-pages"},
+	"MST-03":  {"master/chain-broken", "master/chain-near"},
 	"NET-01":  {"net/answer-from-other-address", "hostile/fragments-two-ends"},
 	"NET-02":  {"stories/query-port", "a2s/game-port-same"},
 	"NET-03":  {"stories/bridge-hides-clients", "net/bridge-near"},
@@ -76,7 +76,7 @@ var shownBy = map[string]struct{ raises, near string }{
 	"RCN-05":  {"stories/rcon-no-mirror", "rcon/reply-three-packets"},
 	"RCN-06":  {"stories/hltv-challenge-expired", "goldsource/rcon-challenge-near"},
 	"RCN-07":  {"stories/rcon-guessing", "rcon/stale-password"},
-	"RCN-08":  {"rcon/srcds-login-status", "goldsource/rcon"},
+	"RCN-08":  {"rcon/srcds-login-status", "rcon/ipv6"},
 	"RCN-09":  {"rcon/impossible-size", "rcon/reply-three-packets"},
 	"RCN-10":  {"rcon/stale-password", "rcon/stale-password-near"},
 	"RCN-11":  {"rcon/palworld", "rcon/minecraft"},

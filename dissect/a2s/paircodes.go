@@ -20,13 +20,19 @@ var pairCodes = dissect.PairCodes{
 const ofRules = 1
 
 // codeIgnored is raised by a request without the challenge that the client was given:
-// A is the challenge, B the time since in nanoseconds.
+// A is the challenge, B the time since in nanoseconds. In A << 32 is how many in a row the client did
+// not bring back, if that is what shows it.
 var codeIgnored = finding.Code{ID: "A2S-C01", Severity: finding.Error, Fault: finding.Client,
-	Seen:  "a client that was given a challenge sends the plain request again",
+	Seen:  "a client that was given a challenge sends the plain request again, at once or each time it asks",
 	Means: "it does not know that A2S_INFO can be answered with a challenge, or never reads it; the server will not answer it",
 	Do:    "read the 0x41 reply, append its four bytes to the request and send that",
 	Ref:   "Valve developer wiki, Server queries",
 	Text: func(dst []byte, e *finding.Expert) []byte {
+		if n := e.A >> 32; n > 0 {
+			dst = strconv.AppendUint(dst, n, 10)
+			dst = strconv.AppendUint(append(dst, " challenges in a row not brought back: plain request again "...), e.B/1e6, 10)
+			return finding.AppendUnsure(append(dst, " ms after the last of them"...), e)
+		}
 		dst = appendChallenge(append(dst, "challenge "...), e.A)
 		dst = strconv.AppendUint(append(dst, " ignored: plain request "...), e.B/1e6, 10)
 		return append(dst, " ms after it"...)

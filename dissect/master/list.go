@@ -2,6 +2,7 @@ package master
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"qsniff/dissect"
 	"qsniff/finding"
@@ -30,8 +31,8 @@ func readBatch(cur *dissect.Cursor) {
 	cur.U24(&defNext)
 }
 
-// readPage reads the body of M2A_SERVER_BATCH.
-func readPage(c *dissect.Context, cur *dissect.Cursor) {
+// readPage reads the body of M2A_SERVER_BATCH, and returns the address from which the list goes on.
+func readPage(c *dissect.Context, cur *dissect.Cursor) (page dissect.Page) {
 	if cur.U8(&defForm) == formTag {
 		if next := cur.U32(&defNext); next == 0 {
 			cur.Note("the list ends here")
@@ -39,10 +40,10 @@ func readPage(c *dissect.Context, cur *dissect.Cursor) {
 			cur.Note("tag of the next page")
 		}
 		readServers(cur, entryV4)
-		return
+		return page
 	}
 	if cur.Cut() && cur.Left() == 0 {
-		return // a key or a list: unknown in this capture
+		return page // a key or a list: unknown in this capture
 	}
 	if hasKey(cur.Peek(keyLen)) {
 		cur.U8(&defKeyMark)
@@ -51,10 +52,17 @@ func readPage(c *dissect.Context, cur *dissect.Cursor) {
 	}
 	size := entryLen(isV6(c), cur.LeftOnWire())
 	at := cur.Fields()
-	n, ended := readServers(cur, size)
-	if cur.OK() && !cur.Cut() && !ended && n < fullPage {
+	n, last, ended := readServers(cur, size)
+	if !cur.OK() || cur.Cut() || ended {
+		return page
+	}
+	if n < fullPage {
 		cur.ExpertAt(&codeChain, finding.Chat, at, uint64(n), 0)
 	}
+	if len(last) == entryV4 {
+		page.At = uint64(binary.BigEndian.Uint32(last))<<16 | uint64(binary.BigEndian.Uint16(last[4:]))
+	}
+	return page
 }
 
 // hasKey reports whether a list begins with Xash3D's key. 7F also begins the
@@ -77,15 +85,16 @@ func entryLen(v6 bool, n int) int {
 // many there were and whether the end mark was among them. Port 0 is the mark;
 // masters send it with an address of zeros. Clients stop there, so what follows
 // is not seen by them.
-func readServers(cur *dissect.Cursor, size int) (n int, ended bool) {
+func readServers(cur *dissect.Cursor, size int) (n int, last []byte, ended bool) {
 	cur.Push(&defServers, cur.LeftOnWire()/size)
 	for ; cur.OK() && cur.Left() > 0; n++ {
 		b := cur.Addr(&defServer, size)
+		last = b
 		if len(b) == size && b[size-2] == 0 && b[size-1] == 0 {
 			cur.Note("end of the list")
 			ended = true
 		}
 	}
 	cur.Pop()
-	return n, ended
+	return n, last, ended
 }

@@ -77,7 +77,7 @@ var proto = dissect.Proto{
 		&typeHeartbeat, &typeShutdown, &typePage, &typeOldPage, &typeValidMD5, &typeChallenge, &typeRestart, &typeNAT},
 	Defs:     defs,
 	Codes:    codes,
-	Pairs:    dissect.PairCodes{Budget: &codeOverBudget, Silent: &codeSilent},
+	Pairs:    dissect.PairCodes{Chain: &codeChain, Budget: &codeOverBudget, Silent: &codeSilent},
 	Operator: operator,
 	Mark:     oobMark,
 	Ports:    []uint16{27010, 27011, 27012, 27013},
@@ -183,7 +183,7 @@ func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *diss
 	if t != nil {
 		m.Type = t
 		cur.Note(t.Name)
-		readBody(c, cur, t)
+		m.Page = readBody(c, cur, t)
 	}
 	cur.Done()
 	if t != nil && !t.FromServer() {
@@ -191,15 +191,15 @@ func (*Dissector) Dissect(c *dissect.Context, t *dissect.Type, b []byte, m *diss
 	}
 }
 
-// readBody reads what follows the opcode.
-func readBody(c *dissect.Context, cur *dissect.Cursor, t *dissect.Type) {
+// readBody reads what follows the opcode, and returns the page that a query asks for, or that came.
+func readBody(c *dissect.Context, cur *dissect.Cursor, t *dissect.Type) (page dissect.Page) {
 	switch t {
 	case &typeQuery:
-		readQuery(cur)
+		return readQuery(cur)
 	case &typeBatch:
 		readBatch(cur)
 	case &typePage:
-		readPage(c, cur)
+		return readPage(c, cur)
 	case &typeOldPage:
 		cur.U8(&defForm)
 		readServers(cur, entryV4)
@@ -225,6 +225,7 @@ func readBody(c *dissect.Context, cur *dissect.Cursor, t *dissect.Type) {
 		cur.Word(&defAddr, ' ', "\n\x00")
 		readTerminator(cur)
 	}
+	return page
 }
 
 // readTerminator reads line feeds and NULs, if nothing else is left.

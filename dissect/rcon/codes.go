@@ -77,7 +77,7 @@ var (
 	codeClearText = finding.Code{ID: "RCN-08", Severity: finding.Warn, Fault: finding.Path,
 		Seen:  "a login from or to a public address",
 		Means: "everybody on the way can read the password: RCON has no encryption",
-		Do:    "use a tunnel, or allow RCON from the server's own network only; change the password",
+		Do:    "change the password; then reach the console through a VPN or an SSH tunnel only, and close its TCP port to the Internet in the firewall",
 		Text: func(dst []byte, _ *finding.Expert) []byte {
 			return append(dst, "password in clear text over a public path"...)
 		}}

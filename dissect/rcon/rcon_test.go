@@ -3,7 +3,6 @@ package rcon
 import (
 	"encoding/binary"
 	"fmt"
-	"net/netip"
 	"strings"
 	"testing"
 
@@ -269,21 +268,6 @@ func TestNames(t *testing.T) {
 			t.Errorf("finding %q", c.ID)
 		}
 		seen[c.ID] = true
-	}
-}
-
-func TestPublic(t *testing.T) {
-	for _, tc := range []struct {
-		in   string
-		want bool
-	}{
-		{"10.1.2.3", false}, {"172.16.0.1", false}, {"192.168.1.1", false}, {"127.0.0.1", false}, {"169.254.1.1", false},
-		{"100.64.0.1", false}, {"100.127.255.255", false}, {"100.128.0.1", true}, {"8.8.8.8", true}, {"::1", false},
-		{"fe80::1", false}, {"fd00::1", false}, {"2606:4700::1", true}, {"::ffff:10.0.0.1", false}, {"::ffff:8.8.8.8", true},
-	} {
-		if got := isPublic(netip.MustParseAddr(tc.in)); got != tc.want {
-			t.Errorf("%s\ngot  %v\nwant %v", tc.in, got, tc.want)
-		}
 	}
 }
 

@@ -1,12 +1,11 @@
 package rcon
 
 import (
-	"net/netip"
-
 	"qsniff/dissect"
 	"qsniff/finding"
 	"qsniff/internal/console"
 	"qsniff/internal/lru"
+	"qsniff/internal/special"
 )
 
 // reader reads one message.
@@ -238,7 +237,7 @@ func (r *reader) raiseRequestFindings(p *packet, pl *place) {
 	s := r.s
 	switch {
 	case p.num == numAuth:
-		if !s.clearTextRaised && (isPublic(r.c.Src.Addr()) || isPublic(r.c.Dst.Addr())) {
+		if !s.clearTextRaised && (special.IsPublic(r.c.Src.Addr()) || special.IsPublic(r.c.Dst.Addr())) {
 			r.raise(&codeClearText, 0, 0)
 		}
 	case p.num == numExec:
@@ -281,15 +280,6 @@ func number(b bool) uint64 {
 		return 1
 	}
 	return 0
-}
-
-// carrierNAT is the range of addresses that providers share among customers, RFC 6598.
-var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")
-
-// isPublic reports whether packets from or to a pass networks of others.
-func isPublic(a netip.Addr) bool {
-	a = a.Unmap()
-	return a.IsValid() && !a.IsUnspecified() && !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast() && !carrierNAT.Contains(a)
 }
 
 // secretKey is the key of secretOf. It is fixed, so that the same capture gives the
