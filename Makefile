@@ -121,7 +121,7 @@ bench-live: build ## replay captures at rising RATES beside tcpdump; takes root 
 release: ## build what a release consists of into DIST, for PLATFORMS: archives, packages, bills of materials, checksums
 	GO='$(GO)' sh internal/tools/release '$(DIST)' $(PLATFORMS)
 
-test-release: ## make release for PLATFORMS twice, which must give the same bytes, and install what came of it; as root, for a minute a platform; PARTS=moved: one part
+test-release: ## make release for PLATFORMS twice, which must give the same bytes, and install and run what came of it, in roots made for it; as root, for a minute a platform, two for a clean Debian; PARTS=moved: one part
 	GO='$(GO)' PLATFORMS='$(PLATFORMS)' PARTS='$(PARTS)' sh internal/test/release
 
 cross: ## whether the program can be built for PLATFORMS
