@@ -101,6 +101,9 @@ func (o *readOptions) assistant(dir string) (a assist.Options, err error) {
 		return a, &hintedError{fmt.Errorf("%s: no folder", dir), "mcp answers about all captures of a folder: name the one that has the file"}
 	}
 	root, err := os.OpenRoot(dir)
+	if errors.Is(err, os.ErrPermission) {
+		return a, &hintedError{fmt.Errorf("%s: permission denied", dir), "mcp has the rights of who starts the assistant: give these the folder, or name another"}
+	}
 	if err != nil {
 		return a, err
 	}

@@ -102,6 +102,13 @@ func checkSpelling(root *cobra.Command, word string) error {
 // commands that have it.
 func hintFlag(cmd *cobra.Command, err error) string {
 	help := fmt.Sprintf("see %s --help", cmd.CommandPath())
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if others := commandsTaking(cmd.Root(), invalid.GetFlag().Name, invalid.GetValue()); len(others) > 0 {
+			return "--" + invalid.GetFlag().Name + " " + invalid.GetValue() + " is for " + strings.Join(others, ", ") + "; " + help
+		}
+		return help
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
 		return help
@@ -121,6 +128,21 @@ func hintFlag(cmd *cobra.Command, err error) string {
 		return "did you mean --" + strings.Join(meant, ", --") + "? " + help
 	}
 	return help
+}
+
+// commandsTaking returns the commands whose flag has value among its closed set.
+func commandsTaking(root *cobra.Command, flag, value string) []string {
+	var paths []string
+	for _, cmd := range root.Commands() {
+		f := cmd.Flags().Lookup(flag)
+		if f == nil || cmd.Hidden {
+			continue
+		}
+		if c, ok := f.Value.(*choice); ok && slices.Contains(c.allowed, value) {
+			paths = append(paths, cmd.CommandPath())
+		}
+	}
+	return paths
 }
 
 // trimStrconv returns err without what package strconv adds: the flag and its value before
