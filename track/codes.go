@@ -22,9 +22,9 @@ var CaptureDamaged = finding.Code{ID: "CAP-01", Severity: finding.Warn, Fault: f
 // Refused is raised by an ICMP error that quotes a query or a reply: A is its
 // type and B its code. The detail is their meaning and the quoted packet.
 var Refused = finding.Code{ID: "NET-04", Severity: finding.Error, Fault: finding.Server,
-	Seen:  "an ICMP error that quotes a query",
-	Means: "nothing listens on that port, or a firewall rejects the query; the query did not arrive",
-	Do:    "check the port (the query port is often not the game port) and the firewall of the host that sent the error",
+	Seen:  "an ICMP error that quotes a query or a reply",
+	Means: "it did not arrive: of a query, nothing listens on that port, or a firewall rejects it; of a reply, the client has closed its port, often because it stopped waiting",
+	Do:    "of a query, check the port (the query port is often not the game port), whether the server runs, and the firewall of the host that sent the error; of a reply, look how late it was",
 	Text: func(dst []byte, _ *finding.Expert) []byte {
 		return append(dst, "ICMP error: "...)
 	}}
@@ -33,7 +33,7 @@ var Refused = finding.Code{ID: "NET-04", Severity: finding.Error, Fault: finding
 // the last request, in nanoseconds.
 var LateReply = finding.Code{ID: "NET-05", Severity: finding.Note, Fault: finding.Path,
 	Seen:  "a reply more than 3 s after the last request that it can answer",
-	Means: "the client has stopped waiting by then and takes the server for dead",
+	Means: "most clients have stopped waiting by then, and show the server as offline though it answers",
 	Do:    "look for the delay on the path or in the server, or raise the client's time-out",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(append(dst, "reply "...), e.A/1e6, 10)

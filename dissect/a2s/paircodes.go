@@ -24,8 +24,8 @@ const ofRules = 1
 // not bring back, if that is what shows it.
 var codeIgnored = finding.Code{ID: "A2S-C01", Severity: finding.Error, Fault: finding.Client,
 	Seen:  "a client that was given a challenge sends the plain request again, at once or each time it asks",
-	Means: "it does not know that A2S_INFO can be answered with a challenge, or never reads it; the server will not answer it",
-	Do:    "read the 0x41 reply, append its four bytes to the request and send that",
+	Means: "the client does not know that a request can be answered with a challenge, or never reads it: the server works, and will not answer it; or its requests with the challenge are lost before the place of this capture",
+	Do:    "update the panel or monitor at that address; in the client, read the 0x41 reply and send its four bytes with the next request: after the text of A2S_INFO, in place of FF FF FF FF for players and rules",
 	Ref:   "Valve developer wiki, Server queries",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		if n := e.A >> 32; n > 0 {
@@ -88,7 +88,7 @@ var codeUnheeded = finding.Code{ID: "A2S-S02", Severity: finding.Error, Fault: f
 var codeShared = finding.Code{ID: "A2S-S04", Severity: finding.Warn, Fault: finding.Server,
 	Seen:  "one challenge is given to many addresses",
 	Means: "who knows it can ask with forged addresses: it proves nothing, and the server can be used against others",
-	Do:    "derive challenges from the client's address and a secret that changes",
+	Do:    "update the plugin, cache or server that gives the challenges; its authors derive them from the client's address and a secret that changes",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = appendChallenge(append(dst, "challenge "...), e.A)
 		dst = strconv.AppendUint(append(dst, " is given to all: "...), e.B>>32, 10)

@@ -25,9 +25,9 @@ var retired = uint64(time.Date(2025, time.October, 1, 0, 0, 0, 0, time.UTC).Unix
 // codeSilent is raised when a master server left A exchanges in a row without an answer; B is
 // the Unix time in seconds.
 var codeSilent = finding.Code{ID: "MST-02", Severity: finding.Warn, Fault: finding.Server,
-	Seen:  "requests to a master server that stay without an answer, again and again",
+	Seen:  "at least 2 requests in a row to a master server without an answer, each with its repetitions",
 	Means: "Valve's master servers over UDP were retired in October 2025, and nothing answers there any more; a master server of others is down, or a filter drops its packets",
-	Do:    "for lists of Steam's servers use the Steam Web API (IGameServersService/GetServerList); waiting does not help",
+	Do:    "for lists of Steam's servers use the Steam Web API (IGameServersService/GetServerList), as waiting does not help; where the master is of others, as for Xash3D, look for a filter of UDP on the way, and tell who runs it",
 	Ref:   "PredatH0r/SteamServerBrowser#45",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(append(dst, "no answer to "...), e.A, 10)

@@ -11,8 +11,8 @@ import (
 // different passwords are among the last ones; 0 if the capture does not have all.
 var codeGuessing = finding.Code{ID: "RCN-07", Severity: finding.Error, Fault: finding.Client,
 	Seen:  "many refused logins from one address",
-	Means: "somebody guesses the password of the remote console; where a login is accepted in the end, the server is theirs",
-	Do:    "let only known addresses reach the port, and change the password; it was right if this says that a login was accepted",
+	Means: "somebody tries passwords of the remote console; where a login is accepted in the end, that address can run any command, whether it guessed or its owner remembered",
+	Do:    "block the address, and let only known ones reach the port; if the text says that a login was accepted and you do not know the address, change the password at once and look what was commanded (qsniff follow)",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		if e.B&dissect.GuessedRight != 0 {
 			dst = append(dst, "login accepted after "...)
@@ -30,7 +30,7 @@ var codeGuessing = finding.Code{ID: "RCN-07", Severity: finding.Error, Fault: fi
 // many.
 var codeStale = finding.Code{ID: "RCN-10", Severity: finding.Note, Fault: finding.Client,
 	Seen:  "refused logins from one address, all with the same password",
-	Means: "a tool that nobody thinks of has an old password; servers ban its address",
+	Means: "a tool that was not told of the new password goes on trying the old one; some servers ban its address for that",
 	Do:    "find the tool at that address, and give it the new password or end it",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(dst, e.A, 10)
