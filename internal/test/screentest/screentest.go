@@ -79,15 +79,6 @@ func reversed(line string) string {
 	return out.String()
 }
 
-// Press sends keys to m, as tmux names them for letters, and returns the model after them. It
-// runs no commands.
-func Press(m tea.Model, keys ...string) tea.Model {
-	for _, k := range keys {
-		m, _ = m.Update(Key(k))
-	}
-	return m
-}
-
 // Key returns the message of a key: a letter, or a name as bubbletea has it.
 func Key(name string) tea.KeyPressMsg {
 	named := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
