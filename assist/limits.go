@@ -36,7 +36,7 @@ const maxRuns = 1
 const maxRead = 5 * time.Minute
 
 // lastWait is how long questions may take after standard input has ended. Chosen: lines in a pipe
-// get their answers, and an assistant that ends leaves nothing behind for long.
+// get their answers, and the program ends soon after an assistant that was ended.
 const lastWait = 10 * time.Second
 
 // maxFiles and maxDepth bound the files of a folder that are listed, and how deep below it they

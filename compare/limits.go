@@ -27,7 +27,7 @@ const (
 	maxEqual = 96
 
 	// maxServers is how many ends that serve are remembered for each capture; the one that served
-	// longest ago is evicted. Chosen: more than a provider's network has behind one edge.
+	// longest ago is evicted. Chosen: more than a provider's network has inside of one edge.
 	maxServers = 1 << 12
 
 	// maxEnds is how many translated ends are remembered; further ones are not. Chosen: a

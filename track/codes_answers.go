@@ -22,7 +22,7 @@ var Cached = finding.Code{ID: "MBX-01", Severity: finding.Note, Fault: finding.M
 	Seen: "answers to requests for information differ from the server's challenges in at least two ways: their TTL, a time of answer " +
 		"shorter than the path, the same bytes for a fixed time, a map that the server left before",
 	Means: "a cache or a proxy in front of the server answers: players and map may be old, and an answer does not show that the server is up",
-	Do:    "for the state of the server ask for what is not cached, as players, or ask behind the cache; keep its time to live short",
+	Do:    "for the state of the server ask for what is not cached, as players, or ask on the server's side of the cache; keep its time to live short",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = append(dst, "answered in the server's place"...)
 		if e.A&CacheTTL != 0 {
