@@ -42,6 +42,8 @@ var order = []struct {
 		{Source: "docs/commands.md", Label: "Commands"},
 		{Source: "docs/filters.md", Label: "Filters"},
 		{Source: "docs/stories.md", Label: "Stories"},
+		{Source: "docs/ci.md", Label: "In a test suite"},
+		{Source: "docs/mcp.md", Label: "Assistants"},
 	}},
 	{"Understand", []page{
 		{Source: "docs/findings.md", Label: "Findings"},
@@ -54,7 +56,8 @@ var order = []struct {
 		{Source: "docs/monitor.md", Label: "For weeks"},
 	}},
 	{"Formats", []page{
-		{Source: "docs/fields.md", Label: "Fields and JSON"},
+		{Source: "docs/fields.md", Label: "Fields"},
+		{Source: "docs/json.md", Label: "JSON for programs"},
 		{Source: "docs/counters.md", Label: "Counters"},
 	}},
 	{"Protocols", nil},
