@@ -88,3 +88,10 @@ func (d *Detector) Measure(f *measure.Features, t *measure.Server) {
 	t.MeasureJunk(f, b.Now)
 	t.MeasureGuesses(f, b.Now)
 }
+
+// MergeShape adds the forms of the queries of the last measure.ShapeSeconds to such a server.
+func (d *Detector) MergeShape(all *measure.Shape, t *measure.Server) {
+	for sec := d.book.Now - measure.ShapeSeconds + 1; sec <= d.book.Now; sec++ {
+		t.MergeShape(all, measure.Queries, sec)
+	}
+}

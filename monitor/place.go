@@ -3,6 +3,7 @@ package monitor
 import (
 	"net/netip"
 
+	"qsniff/dissect"
 	"qsniff/track"
 )
 
@@ -48,4 +49,13 @@ func (p Place) NumKinds() int { return len(p.kinds.list) }
 func (p Place) Kind(i int) (protocol, message string, c *KindCounts) {
 	k := &p.kinds.list[i]
 	return k.protocol, k.message, &p.slot.kinds[i]
+}
+
+// NameOf returns the protocol and the name of a type of messages; empty ones if it is nil.
+func (m *Meter) NameOf(t *dissect.Type) (protocol, message string) {
+	if t == nil {
+		return "", ""
+	}
+	k := &m.kinds.list[m.kinds.byType[t]]
+	return k.protocol, k.message
 }
