@@ -23,7 +23,13 @@ type Sensor struct {
 
 	run     int
 	packets uint64
-	opt     *FleetOptions
+}
+
+// NewSensor returns the sensor of a host.
+func NewSensor(h *Host, secret *fleet.Secret, put func(*Sensor, fleet.Message)) *Sensor {
+	x := &Sensor{Host: h}
+	x.Restart(secret, put)
+	return x
 }
 
 // Seen is an incident, with the last that was said of it.
@@ -40,14 +46,15 @@ type Seen struct {
 // memory of a small machine, and none of them overflows.
 const sensorSize = 0.25
 
-// restart begins another run of the sensor, which forgets all that it counted.
-func (x *Sensor) restart(secret *fleet.Secret, put func(fleet.Message)) {
+// Restart begins another run of the program on the host, which has forgotten all that it counted.
+func (x *Sensor) Restart(secret *fleet.Secret, put func(*Sensor, fleet.Message)) {
 	x.run++
 	x.packets = 0
 	x.Detector = flood.New(flood.Defaults(), sensorSize, nil)
 	x.Meter = monitor.New(Registry.Protos(), monitor.Options{MaxServers: 64, Scale: sensorSize, Clock: func() int64 { return 0 }})
 	x.Sensor = sensor.New(sensor.Options{Meter: x.Meter, Detector: x.Detector, Secret: secret, Name: x.Host.Name,
-		Run: fmt.Sprintf("run-%d", x.run), Program: "test", Input: "eth0", Packets: func() uint64 { return x.packets }, Put: put})
+		Run: fmt.Sprintf("run-%d", x.run), Program: "test", Input: "eth0", Packets: func() uint64 { return x.packets },
+		Put: func(m fleet.Message) { put(x, m) }})
 	x.Detector.AddObserver(Note(&x.Alone))
 	x.Detector.AddObserver(x.AddIncident)
 }
@@ -71,16 +78,16 @@ func Note(list *[]Seen) func(*flood.Incident, flood.Event) {
 	}
 }
 
-// see is what the pipeline does with a packet.
-func (x *Sensor) see(s *track.Sighting) {
+// See is what the pipeline does with a packet.
+func (x *Sensor) See(s *track.Sighting) {
 	x.packets++
 	x.Sensor.Sight(s)
 	x.Meter.Sight(s)
 	x.Detector.Sight(s)
 }
 
-// tick is what the pipeline does while no packet comes.
-func (x *Sensor) tick(nanos int64) {
+// Pass is what the pipeline does while no packet comes.
+func (x *Sensor) Pass(nanos int64) {
 	x.Sensor.Tick(nanos, nanos)
 	x.Meter.Tick(nanos, nanos)
 	x.Detector.Tick(nanos, nanos)
@@ -118,13 +125,11 @@ func NewFleet(opt FleetOptions) *Fleet {
 	opt.World.Hashes = opt.Secret.Seed()
 	f := &Fleet{World: NewWorld(opt.World), opt: opt, Truth: Truth{windows: map[int64]*truth{}}}
 	for _, h := range f.Hosts {
-		x := &Sensor{Host: h, opt: &f.opt}
-		x.restart(opt.Secret, func(m fleet.Message) { f.opt.Put(x, m) })
-		f.Sensors = append(f.Sensors, x)
+		f.Sensors = append(f.Sensors, NewSensor(h, opt.Secret, opt.Put))
 	}
 	f.Seen = func(h *Host, s *track.Sighting) {
 		f.Truth.add(h, s)
-		f.Sensors[h.Index].see(s)
+		f.Sensors[h.Index].See(s)
 		if opt.Whole != nil {
 			opt.Whole.Sight(s)
 		}
@@ -132,17 +137,12 @@ func NewFleet(opt FleetOptions) *Fleet {
 	return f
 }
 
-// Restart restarts the program on a host.
-func (f *Fleet) Restart(x *Sensor) {
-	x.restart(f.opt.Secret, func(m fleet.Message) { f.opt.Put(x, m) })
-}
-
 // Pass lets time pass, and calls each after each second.
 func (f *Fleet) Pass(until time.Duration, each func()) {
 	for t := f.Now().Truncate(time.Second) + time.Second; t <= until; t += time.Second {
 		f.Run(t)
 		for _, x := range f.Sensors {
-			x.tick(f.Nanos())
+			x.Pass(f.Nanos())
 		}
 		if f.opt.Whole != nil {
 			f.opt.Whole.Tick(f.Nanos(), f.Nanos())
