@@ -95,7 +95,7 @@ func (x *Sensor) incidentOf(in *flood.Incident, e flood.Event) *fleet.Incident {
 // sealed: it is a client, as the source of a scan, or may be one.
 func (x *Sensor) fillTarget(m *fleet.Incident, in *flood.Incident) {
 	for _, a := range in.Targets {
-		if len(m.Targets) < fleet.MaxTargets && x.isOwn(a) {
+		if len(m.Targets) < fleet.MaxTargets && x.opt.Meter.IsOwn(a) {
 			m.Targets = append(m.Targets, a)
 		}
 	}
@@ -113,7 +113,7 @@ func (x *Sensor) fillTarget(m *fleet.Incident, in *flood.Incident) {
 // isOwnTarget reports whether a target is a server of this host, its address, or a network with
 // servers of this host.
 func (x *Sensor) isOwnTarget(t *flood.Target) bool {
-	if !t.Prefix.IsValid() && x.isOwn(t.End) {
+	if !t.Prefix.IsValid() && x.opt.Meter.IsOwn(t.End) {
 		return true
 	}
 	m := x.opt.Meter
@@ -145,7 +145,7 @@ type findingKey struct {
 // AddFinding counts a finding at a server.
 func (x *Sensor) AddFinding(server netip.AddrPort, found track.Found) {
 	k := findingKey{found.Code.ID, found.Severity, server}
-	if !x.isOwn(server) {
+	if !x.opt.Meter.IsOwn(server) {
 		k.server = netip.AddrPort{}
 	}
 	if x.findings[k] == 0 && len(x.findings) == findingsEach {

@@ -20,9 +20,6 @@ type Options struct {
 	Run      string // random, see fleet.Head
 	Program  string // its version
 	Input    string // see fleet.Host
-	// IsOwn reports whether a server is one of this host although it has no counters of its own: as
-	// those that the user named; nil: none is.
-	IsOwn func(netip.AddrPort) bool
 	// Line returns an incident as floods -o json prints it, for fleet.Incident.Line; nil: messages
 	// have no addresses of clients.
 	Line func(*flood.Incident, flood.Event) []byte
@@ -126,9 +123,4 @@ func (x *Sensor) put(m fleet.Message, k fleet.Kind, nanos int64) {
 	x.seq++
 	*fleet.HeadOf(m) = fleet.Head{Version: fleet.Version, Kind: k, Sensor: x.opt.Name, Run: x.opt.Run, Seq: x.seq, Time: max(nanos, 1)}
 	x.opt.Put(m)
-}
-
-// isOwn reports whether a server is one of this host: its address is no secret.
-func (x *Sensor) isOwn(a netip.AddrPort) bool {
-	return a.IsValid() && (x.opt.Meter.Has(a) || x.opt.IsOwn != nil && x.opt.IsOwn(a))
 }
