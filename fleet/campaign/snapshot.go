@@ -44,8 +44,8 @@ type savedWindow struct {
 }
 
 type savedEntry struct {
-	Key entryKey `json:"key"`
-	*entry
+	Key   entryKey `json:"key"`
+	Entry *entry   `json:"entry"`
 }
 
 type savedNetwork struct {
@@ -61,7 +61,7 @@ type savedTrack struct {
 }
 
 type savedCourse struct {
-	*course
+	Course   *course        `json:"course"`
 	Hosts    []byte         `json:"hosts"`
 	Networks []savedNetwork `json:"networks"`
 }
@@ -194,14 +194,14 @@ func restoreWindows(windows map[int64]*window, list []savedWindow, isLate bool, 
 		}
 		windows[x.Index] = w
 		for _, y := range x.Entries {
-			if y.entry == nil || w.Entries[y.Key] != nil {
+			if y.Entry == nil || w.Entries[y.Key] != nil {
 				return false
 			}
-			if y.Record != nil {
+			if y.Entry.Record != nil {
 				*records++
-				cleanFeatures(&y.Record.Features)
+				cleanFeatures(&y.Entry.Record.Features)
 			}
-			w.Entries[y.Key] = y.entry
+			w.Entries[y.Key] = y.Entry
 		}
 	}
 	return true
@@ -238,7 +238,7 @@ func (st *state) takeCourses(s *snapshot) bool {
 
 // restore returns the course, or nil if it cannot be one.
 func (x *savedCourse) restore() *course {
-	c := x.course
+	c := x.Course
 	if c == nil || len(c.All) > maxMembers {
 		return nil
 	}
