@@ -27,8 +27,6 @@ func Load(t time.Duration) float64 { return 1 - 0.4*math.Cos(2*math.Pi*t.Hours()
 // PlayDay has people, monitors and browsers ask all servers until a time, as on a usual day.
 func (w *World) PlayDay(until time.Duration) {
 	for _, s := range w.Servers() {
-		s.visits = min(max(middleVisits*math.Exp(visitSpread*w.Rand.NormFloat64()), leastVisits), mostVisits)
-		s.IsOpen = w.Rand.IntN(openShare) == 0
 		w.Poisson(1.4*s.visits, 0, until, func() {
 			if w.Rand.Float64()*1.4 > Load(w.now) {
 				return

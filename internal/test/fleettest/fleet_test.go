@@ -85,8 +85,8 @@ func (s *scene) checkCounts(t *testing.T) {
 	n := 0
 	for _, w := range s.judge.Windows() {
 		hosts, sites := s.Truth.Sources(w.End)
-		if hosts == 0 {
-			continue
+		if w.End < dawn.Add(20*time.Second).UnixNano() {
+			continue // a server counts as one of its host from its first answer on
 		}
 		off := w.Sources/float64(hosts) - 1
 		sum, worst = sum+off*off, max(worst, math.Abs(off))

@@ -1,6 +1,7 @@
 package fleettest
 
 import (
+	"math"
 	"net/netip"
 	"time"
 
@@ -24,7 +25,8 @@ type Server struct {
 const delay = 500 * time.Microsecond
 
 func newServer(w *World, h *Host, port uint16) *Server {
-	return &Server{w: w, Host: h, Addr: netip.AddrPortFrom(h.Addr, port), addr: h.Addr.As16()}
+	return &Server{w: w, Host: h, Addr: netip.AddrPortFrom(h.Addr, port), addr: h.Addr.As16(), IsOpen: w.Rand.IntN(openShare) == 0,
+		visits: min(max(middleVisits*math.Exp(visitSpread*w.Rand.NormFloat64()), leastVisits), mostVisits)}
 }
 
 // request is one that reaches a server.
