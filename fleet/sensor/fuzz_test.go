@@ -52,19 +52,22 @@ func FuzzSensor(f *testing.F) {
 			}
 		}
 		h.end()
-		counts := map[fleet.Kind]int{}
+		counts, size := map[fleet.Kind]int{}, 0
 		for i, m := range h.got {
 			head := fleet.HeadOf(m)
 			if head.Seq != uint64(i+1) {
 				t.Fatalf("message %d has number %d", i+1, head.Seq)
 			}
+			data, _ := fleet.Encode(m)
+			size += len(data)
 			if counts[head.Kind]++; head.Kind != fleet.KindHost {
 				continue
 			}
-			if counts[fleet.KindServer] > fleet.MaxServers || counts[fleet.KindIncident] > incidentsEach+updatesEach || counts[fleet.KindFinding] > findingsEach {
-				t.Errorf("a window has %v", counts)
+			if size > windowBytes || counts[fleet.KindServer] > fleet.MaxServers || counts[fleet.KindIncident] > incidentsEach+updatesEach || counts[fleet.KindFinding] > findingsEach {
+				t.Errorf("a window has %v, %d bytes", counts, size)
 			}
 			clear(counts)
+			size = 0
 		}
 	})
 }
