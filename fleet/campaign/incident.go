@@ -103,7 +103,7 @@ func placeOf(sensor string, server netip.AddrPort, target string) string {
 const maxIncidentText = 128
 
 // addIncident takes an event of an incident, which is looked at when the window it is in is closed.
-func (e *Engine) addIncident(s *sensor, m *fleet.Incident, broker int64) {
+func (e *Engine) addIncident(s *sensorState, m *fleet.Incident, broker int64) {
 	st := &e.state
 	at, start := moved(m.Time, s.Clock.Offset), moved(m.Start, s.Clock.Offset)
 	switch {

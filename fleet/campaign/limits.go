@@ -67,8 +67,8 @@ const (
 	// of one are followed.
 	maxCampaigns = 256
 	maxMembers   = 4096
-	// maxTracks is how many protocols carpets are followed of, before they are campaigns.
-	maxTracks = 64
+	// maxStreaks is how many protocols carpets are followed of, before they are campaigns.
+	maxStreaks = 64
 	// listedMembers is how many of them an event lists, and listedNetworks the same for networks.
 	listedMembers  = 64
 	listedNetworks = fleet.MaxTop
