@@ -195,7 +195,7 @@ func TestScenarios(t *testing.T) {
 				}
 			}
 			x := deliver(w.log)
-			x.check(t, &sc)
+			x.check(t, &sc, 40*sec)
 			if t.Failed() {
 				for _, h := range w.hosts {
 					t.Logf("%s found %v", h.name, h.found)
@@ -206,8 +206,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// check compares what was told with what had to be.
-func (x *told) check(t *testing.T, sc *scenario) {
+// check compares what was told with what had to be, within a time.
+func (x *told) check(t *testing.T, sc *scenario, within time.Duration) {
 	t.Helper()
 	x.checkEvents(t)
 	opened := slices.DeleteFunc(slices.Clone(x.campaigns), func(c Campaign) bool { return c.Event != "close" })
@@ -218,7 +218,8 @@ func (x *told) check(t *testing.T, sc *scenario) {
 		return
 	}
 	if len(opened) != 1 {
-		t.Fatalf("%d campaigns in place of one", len(opened))
+		t.Errorf("%d campaigns in place of one", len(opened))
+		return
 	}
 	c := opened[0]
 	if c.How != sc.how || !slices.Contains(sc.kinds, c.Kind()) || c.Servers != sc.servers || len(c.Members) != sc.servers {
@@ -227,7 +228,7 @@ func (x *told) check(t *testing.T, sc *scenario) {
 	if from := time.Duration(c.Start-dawn) - calm; from.Abs() > 12*sec {
 		t.Errorf("it starts %v after the attack", from)
 	}
-	if after := time.Duration(c.Detected-dawn) - calm; c.How != Walk && after > 40*sec {
+	if after := time.Duration(c.Detected-dawn) - calm; c.How != Walk && after > within {
 		t.Errorf("it was detected after %v", after)
 	}
 	if c.Advice == "" || len(c.Evidence) < 2 || c.Sources < 1 || c.Requests == 0 {
