@@ -14,6 +14,7 @@ type book struct {
 	measure.Clock
 	epoch int64 // time stamp of second 0, by the packet at hand
 	frame uint64
+	begun int32 // the second of the first packet
 
 	lim      Thresholds
 	key      measure.Key
@@ -163,7 +164,7 @@ func (b *book) confidence(score float64, oneWay bool) float64 {
 	if b.lost > 0 && float64(b.lost) > lossyShare*float64(b.requests) {
 		c = min(c, confidenceLossy)
 	}
-	if b.Now < warmUp {
+	if b.Now-b.begun < warmUp-1 {
 		c = min(c, confidenceWarmUp)
 	}
 	return max(c, 0)
