@@ -129,7 +129,7 @@ var confined = map[string][]string{
 	"gopacket":              {"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"},
 	"goldmark":              {"internal/tools/site"},
 	"golang.org/x/net/html": {"internal/tools/site"},
-	"nats-io/":              {"fleet/outbox", "fleet/hub", "cmd/qsniff-hub"},
+	"nats-io/":              {"fleet/outbox", "fleet/hub", "cmd/qsniff-hub", "internal/test/natstest"},
 }
 
 // clockless are packages that must stay single-threaded and without a clock.
