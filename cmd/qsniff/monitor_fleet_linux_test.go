@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,10 +40,15 @@ func TestMonitorFleet(t *testing.T) {
 		}
 		w.flush(t)
 	}
-	sent := func(least float64) func() bool {
+	sent := func(least int) func() bool {
 		return func() bool {
-			m := w.metrics(t)
-			return m[`qsniff_told_notes_total{outcome="sent",sink="fleet at 127.0.0.1"}`] >= least && m[`qsniff_told_waiting_notes{sink="fleet at 127.0.0.1"}`] == 0
+			_, body := w.get(t, "/metrics")
+			got := sentToFleet.FindStringSubmatch(body)
+			if got == nil {
+				return false
+			}
+			n, err := strconv.Atoi(got[1])
+			return err == nil && n >= least && strings.Contains(body, "\nqsniff_told_waiting_notes{sink=\"fleet at 127.0.0.1\"} 0\n")
 		}
 	}
 	minute(w)
@@ -84,6 +91,8 @@ func TestMonitorFleet(t *testing.T) {
 		}
 	}
 }
+
+var sentToFleet = regexp.MustCompile(`\nqsniff_told_notes_total\{outcome="sent",sink="fleet at 127.0.0.1"\} (\d+)\n`)
 
 // awaitSpool waits until the process that tells has left messages in its spool, and nobody has it.
 func awaitSpool(t *testing.T, dir string) {
