@@ -8,100 +8,24 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"qsniff/internal/test/natstest"
 	"qsniff/internal/test/timing"
 )
 
-// broker is a real server with JetStream in this process, at the same port and with the same store
-// whenever it is started.
-type broker struct {
-	t    *testing.T
-	opts server.Options
-	*server.Server
-}
-
-// startBroker starts a broker; change may change its options.
-func startBroker(t *testing.T, change func(o *server.Options)) *broker {
-	t.Helper()
-	b := &broker{t: t, opts: server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}}
-	if change != nil {
-		change(&b.opts)
-	}
-	b.start()
-	b.opts.Port = b.port()
-	t.Cleanup(b.stop)
-	return b
-}
-
-func (b *broker) start() {
-	b.t.Helper()
-	o := b.opts
-	var err error
-	if b.Server, err = server.NewServer(&o); err != nil {
-		b.t.Fatal(err)
-	}
-	b.Start()
-	if !b.ReadyForConnections(timing.Patience) {
-		b.t.Fatal("the broker does not start")
-	}
-}
-
-func (b *broker) stop() {
-	b.Shutdown()
-	b.WaitForShutdown()
-}
-
-func (b *broker) port() int {
-	var port int
-	if _, err := fmt.Sscanf(b.Addr().String(), "127.0.0.1:%d", &port); err != nil {
-		b.t.Fatal(err)
-	}
-	return port
-}
-
-func (b *broker) url() string { return fmt.Sprintf("nats://127.0.0.1:%d", b.port()) }
-
-// admin connects as one who may do everything.
-func (b *broker) admin(opts ...nats.Option) jetstream.JetStream {
-	b.t.Helper()
-	conn, err := nats.Connect("", append(opts, nats.InProcessServer(b.Server))...)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return js
-}
+const stream = "QSNIFF"
 
 // makeStream makes the stream of all sensors.
 func makeStream(t *testing.T, js jetstream.JetStream) {
 	t.Helper()
-	_, err := js.CreateStream(context.Background(), jetstream.StreamConfig{Name: "QSNIFF", Subjects: []string{"qsniff.*.*"}, Storage: jetstream.FileStorage})
-	if err != nil {
-		t.Fatal(err)
-	}
+	natstest.MakeStream(t, js, stream, "qsniff.*.*")
 }
 
 // numbers returns the numbers of the messages in the stream, in its order.
 func numbers(t *testing.T, js jetstream.JetStream) (all []string) {
 	t.Helper()
-	ctx := context.Background()
-	s, err := js.Stream(ctx, "QSNIFF")
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := s.CachedInfo().State.LastSeq
-	for no := uint64(1); no <= last; no++ {
-		m, err := s.GetMsg(ctx, no)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, m := range natstest.Messages(t, js, stream) {
 		id := m.Header.Get(jetstream.MsgIDHeader)
 		if sensor, _, _ := strings.Cut(id, "/"); m.Subject != "qsniff."+sensor+".server" || m.Header.Get(sentHeader) == "" {
 			t.Errorf("%s at %s, header %v", id, m.Subject, m.Header)
@@ -201,10 +125,10 @@ func (r *running) said() string {
 
 // TestDelivers: messages arrive in order, and what is put last before the end arrives, too.
 func TestDelivers(t *testing.T) {
-	b := startBroker(t, nil)
-	js := b.admin()
+	b := natstest.Start(t, nil)
+	js := b.Connect()
 	makeStream(t, js)
-	o := run(t, Options{URLs: b.url()})
+	o := run(t, Options{URLs: b.URL()})
 	o.put("a", 1, 500)
 	o.Put(&Message{"server", "web-2/a/1", []byte("{}")})
 	c := o.finish()
@@ -223,9 +147,9 @@ func TestDelivers(t *testing.T) {
 func TestBrokerAway(t *testing.T) {
 	for _, hasDisk := range []bool{false, true} {
 		t.Run(fmt.Sprint(hasDisk), func(t *testing.T) {
-			b := startBroker(t, nil)
-			url := b.url()
-			b.stop()
+			b := natstest.Start(t, nil)
+			url := b.URL()
+			b.Stop()
 			opt := Options{URLs: url}
 			if hasDisk {
 				opt.Spool, opt.Size = filepath.Join(t.TempDir(), "spool"), LeastSpool
@@ -233,22 +157,22 @@ func TestBrokerAway(t *testing.T) {
 			o := run(t, opt)
 			o.put("a", 1, 100)
 			o.awaitLog("no broker listens there")
-			b.start()
+			b.Restart()
 			o.awaitLog("no stream for the messages: qsniff-hub makes it")
 			o.put("a", 101, 200)
-			makeStream(t, b.admin())
+			makeStream(t, b.Connect())
 			o.awaitSent(200)
 			for restart := range 3 {
 				first := 201 + 200*restart
 				o.put("a", first, first+99)
-				b.stop()
+				b.Stop()
 				o.put("a", first+100, first+199)
-				b.start()
+				b.Restart()
 				o.awaitSent(uint64(first + 199))
 			}
 			o.awaitLog("works again")
 			c := o.finish()
-			checkStream(t, numbers(t, b.admin()), "a 1 800")
+			checkStream(t, numbers(t, b.Connect()), "a 1 800")
 			if c.Sent != 800 || c.Waiting+int(c.Dropped+c.Refused) != 0 || c.Retried < 4 {
 				t.Errorf("%+v", c)
 			}
@@ -271,13 +195,13 @@ func checkFolder(t *testing.T, dir string, want int) {
 // TestRestart: a process that ends, and one that is killed, leave what the broker does not have to
 // the next one, and nothing is in the stream twice.
 func TestRestart(t *testing.T) {
-	b := startBroker(t, nil)
-	makeStream(t, b.admin())
-	opt := Options{URLs: b.url(), Spool: filepath.Join(t.TempDir(), "spool"), Size: LeastSpool}
+	b := natstest.Start(t, nil)
+	makeStream(t, b.Connect())
+	opt := Options{URLs: b.URL(), Spool: filepath.Join(t.TempDir(), "spool"), Size: LeastSpool}
 	o := run(t, opt)
 	o.put("a", 1, 100)
 	o.awaitSent(100)
-	b.stop()
+	b.Stop()
 	o.put("a", 101, 300)
 	timing.Await(t, "the spool", func() bool { return o.Counts().Waiting == 200 })
 	if c := o.finish(); c.Waiting != 200 || c.Dropped != 0 {
@@ -288,11 +212,11 @@ func TestRestart(t *testing.T) {
 	o.put("b", 1, 100)
 	timing.Await(t, "the spool", func() bool { return o.Counts().Waiting == 300 })
 	o.kill()
-	b.start()
+	b.Restart()
 	o = run(t, opt)
 	o.awaitSent(300)
 	c := o.finish()
-	checkStream(t, numbers(t, b.admin()), "a 1 300", "b 1 100")
+	checkStream(t, numbers(t, b.Connect()), "a 1 300", "b 1 100")
 	if c != (Counts{Sent: 300}) {
 		t.Errorf("%+v %s", c, o.said())
 	}

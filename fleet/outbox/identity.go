@@ -48,11 +48,11 @@ func (x *identity) loadLogin() error {
 	}
 	text, err := readFile(x.creds)
 	if err != nil {
-		return fmt.Errorf("%s: %w", x.creds, withoutPath(err))
+		return fmt.Errorf("--fleet-creds %s: %w", x.creds, withoutPath(err))
 	}
 	login, err := parseLogin(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", x.creds, err)
+		return fmt.Errorf("--fleet-creds %s: %w", x.creds, err)
 	}
 	x.login = login
 	return nil
@@ -92,11 +92,11 @@ func (x *identity) loadRoots() error {
 	}
 	text, err := readFile(x.ca)
 	if err != nil {
-		return fmt.Errorf("%s: %w", x.ca, withoutPath(err))
+		return fmt.Errorf("--fleet-ca %s: %w", x.ca, withoutPath(err))
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return fmt.Errorf("%s: no certificates in PEM", x.ca)
+		return fmt.Errorf("--fleet-ca %s: no certificates in PEM", x.ca)
 	}
 	x.roots = pool
 	return nil

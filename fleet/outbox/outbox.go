@@ -22,6 +22,7 @@ type Outbox struct {
 	retry   *time.Timer       // until another attempt; nil: none is wanted yet
 	attempt int               // since the last acknowledgement
 	end     <-chan time.Time  // when Run ends, after Close
+	found   []string          // what Open has to say
 	dropped uint64            // messages, when it was looked last
 	said    map[string]string // the trouble that was logged last, by what it is about
 
@@ -63,13 +64,13 @@ func Open(opt Options) (*Outbox, error) {
 	o.counts.Refused = uint64(found.foreign)
 	o.counts.Dropped = uint64(found.dropped + found.damaged)
 	o.counts.Waiting = o.spool.waiting()
-	for _, x := range []struct {
+	for _, x := range []struct { // logged by Run: nobody listens before
 		n    int
 		what string
 	}{{found.damaged, "files in it are damaged, and have been read up to there"}, {found.foreign, "messages in it were of another sensor, and are gone"},
 		{found.dropped, "messages in it have no room any more, and are gone"}} {
 		if x.n > 0 {
-			opt.Log(fmt.Sprintf("the spool %s: %d %s", opt.Spool, x.n, x.what))
+			o.found = append(o.found, fmt.Sprintf("the spool %s: %d %s", opt.Spool, x.n, x.what))
 		}
 	}
 	return o, nil
@@ -193,6 +194,9 @@ func backoff(attempt int) time.Duration {
 // the spool on disk, or dropped.
 func (o *Outbox) Run(ctx context.Context) {
 	defer o.finish()
+	for _, line := range o.found {
+		o.opt.Log(line)
+	}
 	tick := time.NewTicker(tickTime)
 	defer tick.Stop()
 	o.dial()
