@@ -1,0 +1,39 @@
+package campaign
+
+// Counters are what an engine counted since its state began. What is refused by a limit is in one of them.
+type Counters struct {
+	Messages   uint64 `json:"messages"`   // taken
+	Duplicates uint64 `json:"duplicates"` // messages that had come before
+	Lost       uint64 `json:"lost"`       // numbers that never came
+	TooEarly   uint64 `json:"too_early"`  // messages about more than maxEarly in the future
+	TooLate    uint64 `json:"too_late"`   // messages about more than maxLate ago
+	Late       uint64 `json:"late"`       // messages about a window that was closed, which are judged apart
+	Repeated   uint64 `json:"repeated"`   // messages about a server that the window had one of
+	Corrected  uint64 `json:"corrected"`  // messages with figures that cannot be
+	Windows    uint64 `json:"windows"`    // closed, the late ones included
+
+	SensorsRefused   uint64 `json:"sensors_refused"`   // messages of sensors beyond maxSensors
+	SensorsForgotten uint64 `json:"sensors_forgotten"` // silent for forgetAfter, or for a new one
+	ServersRefused   uint64 `json:"servers_refused"`   // messages of servers beyond maxServers
+	ServersForgotten uint64 `json:"servers_forgotten"`
+	RecordsRefused   uint64 `json:"records_refused"`   // raised servers beyond maxRecords: not judged with the others
+	WindowsHurried   uint64 `json:"windows_hurried"`   // closed early, as more than maxWindows were open
+	IncidentsRefused uint64 `json:"incidents_refused"` // beyond maxIncidents, or sensorIncidents of one
+	Uncompared       uint64 `json:"uncompared"`        // pairs of incidents beyond maxCompared
+	CampaignsRefused uint64 `json:"campaigns_refused"` // beyond maxCampaigns
+	MembersRefused   uint64 `json:"members_refused"`   // beyond maxMembers of a campaign
+
+	Campaigns uint64 `json:"campaigns"` // opened
+	Events    uint64 `json:"events"`
+	// What is held now.
+	Sensors       int    `json:"sensors"`
+	Silent        int    `json:"sensors_silent"`
+	Skewed        int    `json:"sensors_skewed"`
+	Servers       int    `json:"servers"`
+	Unheard       int    `json:"servers_unheard"`
+	OpenWindows   int    `json:"windows_open"`
+	Records       int    `json:"records"` // raised servers with sketches
+	Incidents     int    `json:"incidents"`
+	OpenCampaigns int    `json:"campaigns_open"`
+	MissingNow    uint64 `json:"missing"` // numbers that have not come yet
+}
