@@ -12,8 +12,8 @@ import (
 // keyLeader is the key of who leads.
 const keyLeader = "leader"
 
-// holder is the value of the key.
-type holder struct {
+// Holder is who leads: the value of the key.
+type Holder struct {
 	ID    string    `json:"id"`
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"` // by the leader's clock, for people
@@ -24,10 +24,10 @@ type holder struct {
 // keeps hubs from working for nothing.
 type lease struct {
 	bucket   jetstream.KeyValue
-	mine     holder
+	mine     Holder
 	revision uint64 // of what was seen or written last
 	seen     time.Time
-	other    holder
+	other    Holder
 }
 
 // errLost is that another hub leads.
@@ -51,7 +51,7 @@ func (l *lease) try(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if e.Revision() != l.revision {
-		l.revision, l.seen, l.other = e.Revision(), time.Now(), holder{}
+		l.revision, l.seen, l.other = e.Revision(), time.Now(), Holder{}
 		_ = json.Unmarshal(e.Value(), &l.other) // who it is, is for people
 		return false, nil
 	}
@@ -124,7 +124,7 @@ func (l *lease) renew(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var now holder
+	var now Holder
 	if json.Unmarshal(e.Value(), &now) != nil || now.ID != l.mine.ID {
 		return false, nil
 	}

@@ -57,4 +57,17 @@ const (
 
 	// retryWait is how long a hub rests after an error before it tries to lead again.
 	retryWait = time.Second
+
+	// viewEvery is how often what readers see is made anew. Chosen: the lists of 10,000 sensors take a
+	// millisecond.
+	viewEvery = time.Second
+	// streamsEvery is how often the broker is asked how large the streams are.
+	streamsEvery = 10 * time.Second
+
+	// mostText is how many bytes the text of a note has. Chosen: what a service takes.
+	mostText = 1500
+
+	// purgeTime is for how long the broker remembers that a value was removed. Chosen: those that read
+	// the state meanwhile see that it is gone, and read the new one.
+	purgeTime = time.Minute
 )

@@ -14,6 +14,7 @@ import (
 // received is a message of a stream.
 type received struct {
 	subject string
+	id      string // by which the broker drops a second one
 	data    []byte
 	seq     uint64 // in the stream
 	time    int64  // Unix nanoseconds, by the broker
@@ -85,7 +86,7 @@ func (r *reader) peek(ctx context.Context) (*received, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.head = &received{subject: m.Subject(), data: m.Data(), seq: meta.Sequence.Stream, time: meta.Timestamp.UnixNano()}
+	r.head = &received{subject: m.Subject(), id: m.Headers().Get(jetstream.MsgIDHeader), data: m.Data(), seq: meta.Sequence.Stream, time: meta.Timestamp.UnixNano()}
 	if text := m.Headers().Get(fleet.HeaderSent); text != "" {
 		r.head.sent, _ = strconv.ParseInt(text, 10, 64) // 0: unknown
 	}

@@ -12,20 +12,17 @@ import (
 	"qsniff/fleet"
 )
 
-// kindCampaign is the last word of the subject under which hubs publish events of campaigns.
-const kindCampaign = "campaign"
-
 // Names are those of a fleet's streams and bucket, and the subjects that are not of sensors.
 type Names struct {
 	Counts, Events, Campaigns, Bucket string
-	Subject                           string // of events of campaigns
+	Subject                           string // of what hubs publish
 }
 
 // NamesOf returns the names for a prefix of subjects.
 func NamesOf(prefix string) Names {
 	word := strings.ToUpper(strings.ReplaceAll(prefix, ".", "_"))
 	return Names{Counts: word + "_COUNTS", Events: word + "_EVENTS", Campaigns: word + "_CAMPAIGNS", Bucket: word + "_HUB",
-		Subject: prefix + "." + fleet.HubName + "." + kindCampaign}
+		Subject: prefix + "." + fleet.HubName + ".*"}
 }
 
 // CheckPrefix returns an error if a fleet cannot have that prefix.

@@ -216,9 +216,15 @@ func (c *Credentials) writeConfig() error {
 	return writeOver(c.ConfigFile(), []byte(text))
 }
 
-// writeNew writes a secret, and returns an error if the file is there.
+// ErrThere is the error for credentials that were made before.
+var ErrThere = errors.New("it is there")
+
+// writeNew writes a secret. It returns ErrThere if the file is there.
 func writeNew(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return ErrThere
+	}
 	if err != nil {
 		return err
 	}

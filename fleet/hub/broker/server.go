@@ -72,6 +72,12 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
+// Check returns why Start would fail, as far as that can be seen without starting.
+func Check(o Options) error {
+	_, err := o.options()
+	return err
+}
+
 // options returns those of the library.
 func (o *Options) options() (*server.Options, error) {
 	opts := &server.Options{}
@@ -157,8 +163,7 @@ func lockStore(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// Connect connects to the broker within the process. creds is the content of a file of credentials;
-// nil: none.
+// Connect connects to the broker within the process. It needs no URL.
 func (s *Server) Connect(d Dial) (*nats.Conn, error) {
 	return d.connect(nats.InProcessServer(s.nats))
 }
