@@ -17,7 +17,8 @@ type Counters struct {
 	ServersRefused   uint64 `json:"servers_refused"`   // messages of servers beyond maxServers
 	ServersForgotten uint64 `json:"servers_forgotten"`
 	RecordsRefused   uint64 `json:"records_refused"`   // raised servers beyond maxRecords: not judged with the others
-	WindowsHurried   uint64 `json:"windows_hurried"`   // closed early, as more than maxWindows were open
+	WindowsHurried   uint64 `json:"windows_hurried"`   // late ones closed early, as more than manyWindows were open
+	WindowsRefused   uint64 `json:"windows_refused"`   // messages of windows beyond maxWindows, or sensorWindows of one
 	IncidentsRefused uint64 `json:"incidents_refused"` // beyond maxIncidents, or sensorIncidents of one
 	Uncompared       uint64 `json:"uncompared"`        // pairs of incidents beyond maxCompared
 	CampaignsRefused uint64 `json:"campaigns_refused"` // beyond maxCampaigns
@@ -36,4 +37,23 @@ type Counters struct {
 	Incidents     int    `json:"incidents"`
 	OpenCampaigns int    `json:"campaigns_open"`
 	MissingNow    uint64 `json:"missing"` // numbers that have not come yet
+}
+
+// Counters returns what was counted since the state began.
+func (e *Engine) Counters() Counters {
+	st := &e.state
+	c := st.Counters
+	c.Sensors, c.OpenWindows, c.Records = len(st.Sensors), len(st.Windows)+len(st.LateWindows), e.records
+	c.Incidents, c.OpenCampaigns = len(st.Incidents)+len(st.Pending), len(st.Courses)
+	for _, s := range e.Sensors() {
+		c.Lost, c.MissingNow = addUp(c.Lost, s.Lost), addUp(c.MissingNow, s.Missing)
+		c.Servers, c.Unheard = c.Servers+s.Servers, c.Unheard+s.Unheard
+		if s.Silent {
+			c.Silent++
+		}
+		if s.HasSkew {
+			c.Skewed++
+		}
+	}
+	return c
 }

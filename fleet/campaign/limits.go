@@ -28,6 +28,15 @@ const (
 	unheardAfter = int64(5 * time.Minute)
 	// forgetAfter is how long a silent sensor, or an unheard server, is kept. Chosen: a week's holidays.
 	forgetAfter = int64(7 * 24 * time.Hour)
+	// linkQuiet is how long after its last incident a campaign is over. Chosen: who walks from host to host
+	// goes on within minutes. linkWithin is the same for an incident that belongs to none.
+	linkQuiet  = int64(10 * time.Minute)
+	linkWithin = linkQuiet
+	// holdSilent is how long a campaign stays open while its sensors are silent. Chosen: the cuts that
+	// spools are for.
+	holdSilent = int64(30 * time.Minute)
+	// longestGap is how many windows without a message are closed one by one. Chosen: as many as end every campaign.
+	longestGap = 400
 )
 
 // Bounds of the state, with what a full one takes.
@@ -41,9 +50,12 @@ const (
 	// maxRecords is how many raised servers are kept with their sketches, 4 KiB each, in all open
 	// windows together. Chosen: 64 MiB.
 	maxRecords = 16 << 10
-	// maxWindows is how many windows are open, 16 KiB each: two or three, and those of messages that
-	// come late. Chosen: an hour of them.
-	maxWindows = 360
+	// maxWindows is how many windows are open, 16 KiB each with few servers, and the same again of messages
+	// that come late, of which each Advance leaves manyWindows at most. sensorWindows is how many
+	// of either one sensor may open. Chosen: a spool comes back at 50 windows a second, and they stay open for lateness.
+	maxWindows    = 2048
+	manyWindows   = 1024
+	sensorWindows = 512
 	// maxIncidents is how many incidents are kept until linkWithin after their end, 3 KiB each;
 	// sensorIncidents of one sensor. Chosen: 256 is what a detector has open at a time.
 	maxIncidents    = 8192
@@ -55,6 +67,8 @@ const (
 	// of one are followed.
 	maxCampaigns = 256
 	maxMembers   = 4096
+	// maxTracks is how many protocols carpets are followed of, before they are campaigns.
+	maxTracks = 64
 	// listedMembers is how many of them an event lists, and listedNetworks the same for networks.
 	listedMembers  = 64
 	listedNetworks = fleet.MaxTop
@@ -63,6 +77,9 @@ const (
 	keptWindows = 360
 	// windowNetworks is how many networks of a window are counted one by one.
 	windowNetworks = 2048
+	// youngWindows is how many windows a server needs before it may count as raised. Chosen: half a minute,
+	// in which its usual rate becomes known at least halfway.
+	youngWindows = 3
 	// maxRuns is how many runs of a sensor are known, the last ones; maxGaps how many stretches of
 	// the numbers of a run that came, 16 bytes each. Chosen: restarts in a row; what a cut leaves.
 	maxRuns = 3
