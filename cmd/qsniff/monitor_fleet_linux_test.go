@@ -17,10 +17,10 @@ import (
 	"qsniff/internal/test/timing"
 )
 
-// TestMonitorFleet: a monitor tells the hub of its fleet what servers are asked, in order, all of it and
+// TestMonitorFleetBroker: a monitor tells the hub of its fleet what servers are asked, in order, all of it and
 // nothing twice, also of the time in which the broker was away; after the end of a monitor whose broker is
 // away, the next one sends the rest. Its sandbox is on.
-func TestMonitorFleet(t *testing.T) {
+func TestMonitorFleetBroker(t *testing.T) {
 	t.Parallel()
 	b := natstest.Start(t, nil)
 	natstest.MakeStream(t, b.Connect(), "FLEET", "qsniff.*.*")
