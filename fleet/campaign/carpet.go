@@ -40,7 +40,7 @@ const (
 )
 
 // learn takes in a window that ended at end. isAttacked: what came in it is not usual.
-func (v *server) learn(x *entry, end int64, isAttacked, isLate bool) {
+func (v *serverState) learn(x *entry, end int64, isAttacked, isLate bool) {
 	if end >= v.Heard {
 		v.Heard, v.Rate = end, x.Rate
 	}
@@ -70,7 +70,7 @@ func (v *server) learn(x *entry, end int64, isAttacked, isLate bool) {
 type raisedServer struct {
 	key    entryKey
 	entry  *entry
-	server *server
+	server *serverState
 }
 
 // raisedServers returns the raised servers of a window, in the order of keys.
@@ -89,15 +89,15 @@ func (e *Engine) raisedServers(w *window, keys []entryKey) []raisedServer {
 	return list
 }
 
-// trackKey names what carpets are followed apart: the protocol of most queries, and whether the messages
+// streakKey names what carpets are followed apart: the protocol of most queries, and whether the messages
 // came late.
-type trackKey struct {
+type streakKey struct {
 	Protocol string
 	Late     bool
 }
 
-// track is windows in a row in which servers together were flooded, before that is a campaign.
-type track struct {
+// streak is windows in a row in which servers together were flooded, before that is a campaign.
+type streak struct {
 	Last   int64 // index of the last of them
 	Length int
 	Course *course // what is known so far
@@ -136,7 +136,7 @@ func (e *Engine) judgeCarpets(w *window, raised []raisedServer) map[entryKey]boo
 		if g == nil {
 			continue
 		}
-		if e.followCarpet(trackKey{p, w.Late}, w, g) {
+		if e.followCarpet(streakKey{p, w.Late}, w, g) {
 			for _, r := range g.list {
 				attacked[r.key] = true
 			}
@@ -211,7 +211,7 @@ const liveShare = 0.25
 
 // followCarpet opens a campaign for the servers of a window, or adds the window to the open one. It
 // reports whether they are attacked.
-func (e *Engine) followCarpet(k trackKey, w *window, g *group) (isAttacked bool) {
+func (e *Engine) followCarpet(k streakKey, w *window, g *group) (isAttacked bool) {
 	isVerdict := g.verdict.Kind.Level() >= flood.Warn
 	if c := e.carpetAt(k.Protocol, w.Index); c != nil {
 		if !isVerdict && g.features[measure.Rate10] < liveShare*c.Peak {
@@ -227,11 +227,11 @@ func (e *Engine) followCarpet(k trackKey, w *window, g *group) (isAttacked bool)
 		return false
 	}
 	if t == nil || t.Last+1 != w.Index {
-		if t == nil && len(e.state.Carpets) >= maxTracks {
+		if t == nil && len(e.state.Carpets) >= maxStreaks {
 			e.state.Counters.CampaignsRefused++
 			return true
 		}
-		t = &track{Course: newCarpet(k.Protocol, w, g)}
+		t = &streak{Course: newCarpet(k.Protocol, w, g)}
 		e.state.Carpets[k] = t
 	}
 	t.Last = w.Index

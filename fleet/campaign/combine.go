@@ -74,7 +74,7 @@ func newSum(burstRate float64) *sum {
 }
 
 // add adds a raised server, whose usual rate is base.
-func (s *sum) add(r *record, v *server) {
+func (s *sum) add(r *record, v *serverState) {
 	f := (*measure.Features)(&r.Features)
 	w := max(f[measure.WindowQueries], 1)
 	replies := 0.0

@@ -195,8 +195,7 @@ func (e *Engine) endCourses(now int64) {
 	}
 }
 
-// isOver reports whether a campaign is over. One whose sensors are silent is not, for a while: what they
-// will deliver may continue it.
+// isOver reports whether a campaign is over. It is not for a while where a network was cut.
 func (e *Engine) isOver(c *course, now int64) bool {
 	last := int64(math.MinInt64)
 	if c.How == Carpet {
@@ -213,7 +212,7 @@ func (e *Engine) isOver(c *course, now int64) bool {
 		quiet = linkQuiet
 	}
 	idle := now - lateness - last
-	if idle < quiet || idle < holdSilent && e.isMostlySilent(c) {
+	if idle < quiet || idle < holdSilent && e.isCut(c) {
 		return false
 	}
 	for index := range e.state.LateWindows {
@@ -224,8 +223,9 @@ func (e *Engine) isOver(c *course, now int64) bool {
 	return true
 }
 
-// isMostlySilent reports whether half of the sensors of a campaign, or more, are silent.
-func (e *Engine) isMostlySilent(c *course) bool {
+// isCut reports whether what continues a campaign may wait in spools: half of its sensors are silent, or a
+// tenth of the fleet that spoke when it began.
+func (e *Engine) isCut(c *course) bool {
 	seen := map[string]bool{}
 	silent := 0
 	for _, m := range c.All {
@@ -236,5 +236,17 @@ func (e *Engine) isMostlySilent(c *course) bool {
 			}
 		}
 	}
-	return 2*silent >= len(seen) && silent > 0
+	if silent > 0 && 2*silent >= len(seen) {
+		return true
+	}
+	silent = 0
+	for _, s := range e.state.Sensors {
+		if s.Silent && s.LastHost > c.Start-linkQuiet {
+			silent++
+		}
+	}
+	return silent > 0 && cutShare*silent >= len(e.state.Sensors)
 }
+
+// cutShare: one sensor in so many is silent where a network was cut. Chosen: single hosts fail all the time.
+const cutShare = 10

@@ -25,7 +25,7 @@ type Engine struct {
 	lim      flood.Thresholds
 	judge    *flood.Judge
 	state    state
-	sorted   []*sensor // see sortedSensors
+	sorted   []*sensorState // see sortedSensors
 	sortedOf uint64
 	records  int // in all open windows
 	compared int // pairs of incidents, in this close
@@ -35,10 +35,10 @@ type Engine struct {
 type state struct {
 	HasBegun    bool
 	Closed      int64 // index of the last window that was closed
-	Sensors     map[string]*sensor
+	Sensors     map[string]*sensorState
 	Windows     map[int64]*window // by index, after Closed
 	LateWindows map[int64]*window
-	Carpets     map[trackKey]*track
+	Carpets     map[streakKey]*streak
 	Pending     []*incident // events of incidents that no window was closed for
 	Incidents   map[incidentKey]*incident
 	Courses     []*course   // open
@@ -48,8 +48,8 @@ type state struct {
 }
 
 func newState() state {
-	return state{Sensors: map[string]*sensor{}, Windows: map[int64]*window{}, LateWindows: map[int64]*window{},
-		Carpets: map[trackKey]*track{}, Incidents: map[incidentKey]*incident{}}
+	return state{Sensors: map[string]*sensorState{}, Windows: map[int64]*window{}, LateWindows: map[int64]*window{},
+		Carpets: map[streakKey]*streak{}, Incidents: map[incidentKey]*incident{}}
 }
 
 // New returns an engine that knows nothing yet.
@@ -191,7 +191,7 @@ func (e *Engine) closeWindow(w *window) {
 }
 
 // findServer returns a server that was not forgotten in the meantime; else nil.
-func (e *Engine) findServer(k entryKey) *server {
+func (e *Engine) findServer(k entryKey) *serverState {
 	if s := e.state.Sensors[k.Sensor]; s != nil {
 		if i, found := s.findServer(k.Addr); found {
 			return s.Servers[i]

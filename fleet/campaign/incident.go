@@ -103,7 +103,7 @@ func placeOf(sensor string, server netip.AddrPort, target string) string {
 const maxIncidentText = 128
 
 // addIncident takes an event of an incident, which is looked at when the window it is in is closed.
-func (e *Engine) addIncident(s *sensor, m *fleet.Incident, broker int64) {
+func (e *Engine) addIncident(s *sensorState, m *fleet.Incident, broker int64) {
 	st := &e.state
 	at, start := moved(m.Time, s.Clock.Offset), moved(m.Start, s.Clock.Offset)
 	switch {
@@ -165,26 +165,41 @@ func (e *Engine) takeIncidents(now int64) {
 		due = append(due, x)
 		return true
 	})
+	// Window by window, as if they had come in time.
 	slices.SortFunc(due, func(a, b *incident) int {
-		return cmp.Or(compareIncidents(a.Key, b.Key), cmp.Compare(a.Seq, b.Seq))
+		return cmp.Or(cmp.Compare(a.Updated/period, b.Updated/period), compareIncidents(a.Key, b.Key), cmp.Compare(a.Seq, b.Seq))
 	})
+	for len(due) > 0 {
+		n := slices.IndexFunc(due, func(x *incident) bool { return x.Updated/period != due[0].Updated/period })
+		if n < 0 {
+			n = len(due)
+		}
+		e.takeEvents(due[:n])
+		due = due[n:]
+	}
+	if ended := e.endLostIncidents(now); len(ended) > 0 {
+		e.linkIncidents(ended)
+	}
+	for k, x := range st.Incidents {
+		if x.Course == "" && x.End != 0 && now-max(x.End, x.Updated) > holdSilent {
+			e.forgetIncident(k)
+		}
+	}
+}
+
+// takeEvents looks at the events of one window.
+func (e *Engine) takeEvents(events []*incident) {
 	var changed []*incident
-	for _, x := range due {
-		if s := st.Sensors[x.Key.Sensor]; s != nil {
+	for _, x := range events {
+		if s := e.state.Sensors[x.Key.Sensor]; s != nil {
 			s.pending--
 		}
 		if y := e.keepIncident(x); y != nil && (len(changed) == 0 || changed[len(changed)-1] != y) {
 			changed = append(changed, y)
 		}
 	}
-	changed = append(changed, e.endLostIncidents(now)...)
 	if len(changed) > 0 {
 		e.linkIncidents(changed)
-	}
-	for k, x := range st.Incidents {
-		if x.Course == "" && x.End != 0 && now-max(x.End, x.Updated) > linkWithin {
-			e.forgetIncident(k)
-		}
 	}
 }
 
@@ -233,7 +248,7 @@ func (e *Engine) endLostIncidents(now int64) (ended []*incident) {
 			continue
 		}
 		s := e.state.Sensors[x.Key.Sensor]
-		isOtherRun := s != nil && s.Run != "" && s.Run != x.Key.Run && now-x.Updated > linkWithin
+		isOtherRun := s != nil && s.Run != "" && s.Run != x.Key.Run && now-x.Updated > linkQuiet
 		if s == nil || now-s.Heard > holdSilent || isOtherRun {
 			x.End = max(x.Updated, x.Start)
 			ended = append(ended, x)

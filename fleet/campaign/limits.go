@@ -29,11 +29,10 @@ const (
 	// forgetAfter is how long a silent sensor, or an unheard server, is kept. Chosen: a week's holidays.
 	forgetAfter = int64(7 * 24 * time.Hour)
 	// linkQuiet is how long after its last incident a campaign is over. Chosen: who walks from host to host
-	// goes on within minutes. linkWithin is the same for an incident that belongs to none.
-	linkQuiet  = int64(10 * time.Minute)
-	linkWithin = linkQuiet
-	// holdSilent is how long a campaign stays open while its sensors are silent. Chosen: the cuts that
-	// spools are for.
+	// goes on within minutes. So far apart are two incidents that belong together, at the most.
+	linkQuiet = int64(10 * time.Minute)
+	// holdSilent is how long a campaign stays open while its sensors are silent, and how long an incident is kept that
+	// belongs to none: another one may be in a spool. Chosen: the cuts that spools are for.
 	holdSilent = int64(30 * time.Minute)
 	// longestGap is how many windows without a message are closed one by one. Chosen: as many as end every campaign.
 	longestGap = 400
@@ -56,7 +55,7 @@ const (
 	maxWindows    = 2048
 	manyWindows   = 1024
 	sensorWindows = 512
-	// maxIncidents is how many incidents are kept until linkWithin after their end, 3 KiB each;
+	// maxIncidents is how many incidents are kept until holdSilent after their end, 3 KiB each;
 	// sensorIncidents of one sensor. Chosen: 256 is what a detector has open at a time.
 	maxIncidents    = 8192
 	sensorIncidents = 256
@@ -67,8 +66,8 @@ const (
 	// of one are followed.
 	maxCampaigns = 256
 	maxMembers   = 4096
-	// maxTracks is how many protocols carpets are followed of, before they are campaigns.
-	maxTracks = 64
+	// maxStreaks is how many protocols carpets are followed of, before they are campaigns.
+	maxStreaks = 64
 	// listedMembers is how many of them an event lists, and listedNetworks the same for networks.
 	listedMembers  = 64
 	listedNetworks = fleet.MaxTop

@@ -30,7 +30,7 @@ const (
 
 // isNear reports whether one of two incidents begins before the other is over for long.
 func isNear(a, b *incident) bool {
-	return a.Start-b.endOr() <= linkWithin && b.Start-a.endOr() <= linkWithin
+	return a.Start-b.endOr() <= linkQuiet && b.Start-a.endOr() <= linkQuiet
 }
 
 // commonSources returns which share of their sources, or packets, two incidents have in common; 0: no more
@@ -72,22 +72,33 @@ func commonTop(a, b *incident) float64 {
 	return float64(n) / float64(a.TopOf)
 }
 
-// overlap returns which share of the sources of the incident with fewer of them the other has as well, less
-// what is within the error, and less the usual visitors, which may be the same at both.
+// overlap returns which share of the sources of the incident with fewer of them the other has as well: of
+// those that are no usual visitors, who may be the same at both, and less what is within the error.
 func overlap(a, b *incident) float64 {
 	var x, y sketch.Distinct
 	if x.Unpack(a.Sources) != nil || y.Unpack(b.Sources) != nil {
 		return 0
 	}
 	both := sketch.CountOfTwo(&x, &y)
-	common := a.Distinct + b.Distinct - both
-	common -= errorFactor * sketch.DistinctError * math.Sqrt(a.Distinct*a.Distinct+b.Distinct*b.Distinct+both*both)
-	common -= min(a.visitors(), b.visitors())
-	share := common / min(a.Distinct, b.Distinct)
+	visitors := min(a.visitors(), b.visitors())
+	common := a.Distinct + b.Distinct - both - visitors
+	common -= errorFactor * math.Sqrt(variance(a.Distinct)+variance(b.Distinct)+variance(both))
+	share := common / max(min(a.Distinct, b.Distinct)-visitors, leastSources)
 	if !(share >= shareLeast) {
 		return 0
 	}
 	return min(share, 1)
+}
+
+// registers is how many a sketch.Distinct has. Below 2.5 times as many sources it counts registers that are 0.
+const registers = sketch.PackedSize * 8 / 6
+
+// variance returns that of an estimate (Whang et al. 1990 for counts of registers).
+func variance(n float64) float64 {
+	if t := n / registers; t < 2.5 {
+		return registers * (math.Exp(t) - t - 1)
+	}
+	return (sketch.DistinctError * n) * (sketch.DistinctError * n)
 }
 
 // visitors returns how many usual visitors there were at most: each asked once.

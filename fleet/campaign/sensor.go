@@ -7,18 +7,18 @@ import (
 	"qsniff/fleet"
 )
 
-// sensor is what is known of a sensor: its last runs, its clock, and its servers.
-type sensor struct {
+// sensorState is what is known of a sensor: its last runs, its clock, and its servers.
+type sensorState struct {
 	Sensor
-	Runs      []*run    `json:"runs"` // the last one that spoke is the last
-	Clock     clock     `json:"clock"`
-	Servers   []*server `json:"server_list"` // by address
-	pending   int       // events of its incidents that no window was closed for
-	incidents int       // of it that are kept
+	Runs      []*run         `json:"runs"` // the last one that spoke is the last
+	Clock     clock          `json:"clock"`
+	Servers   []*serverState `json:"server_list"` // by address
+	pending   int            // events of its incidents that no window was closed for
+	incidents int            // of it that are kept
 }
 
-// server is what is known of a server.
-type server struct {
+// serverState is what is known of a server.
+type serverState struct {
 	Server
 	// Windows is how many were closed with it, at most youngWindows or more.
 	Windows int `json:"windows"`
@@ -75,7 +75,7 @@ func (c *clock) skew() int64 {
 }
 
 // sensorOf returns the sensor of a message, a new one if there is room; else nil.
-func (e *Engine) sensorOf(name string, broker int64) *sensor {
+func (e *Engine) sensorOf(name string, broker int64) *sensorState {
 	if s := e.state.Sensors[name]; s != nil {
 		return s
 	}
@@ -86,14 +86,14 @@ func (e *Engine) sensorOf(name string, broker int64) *sensor {
 		e.state.Counters.SensorsRefused++
 		return nil
 	}
-	s := &sensor{Sensor: Sensor{Name: cleanText(name, fleet.MaxName), First: broker, Heard: broker, LastHost: broker}}
+	s := &sensorState{Sensor: Sensor{Name: cleanText(name, fleet.MaxName), First: broker, Heard: broker, LastHost: broker}}
 	e.state.Sensors[s.Name] = s
 	return s
 }
 
 // forgetLongestSilent makes room for a sensor in place of a silent one.
 func (e *Engine) forgetLongestSilent() bool {
-	var x *sensor
+	var x *sensorState
 	for _, s := range e.state.Sensors {
 		if s.Silent && (x == nil || s.Heard < x.Heard || s.Heard == x.Heard && s.Name < x.Name) {
 			x = s
@@ -106,7 +106,7 @@ func (e *Engine) forgetLongestSilent() bool {
 	return true
 }
 
-func (e *Engine) forgetSensor(s *sensor) {
+func (e *Engine) forgetSensor(s *sensorState) {
 	delete(e.state.Sensors, s.Name)
 	e.state.Counters.SensorsForgotten++
 	for _, r := range s.Runs {
@@ -115,7 +115,7 @@ func (e *Engine) forgetSensor(s *sensor) {
 }
 
 // isNew records the number of a message, and reports whether it is the first with it.
-func (s *sensor) isNew(h *fleet.Head) bool {
+func (s *sensorState) isNew(h *fleet.Head) bool {
 	i := slices.IndexFunc(s.Runs, func(r *run) bool { return r.Name == h.Run })
 	if i >= 0 {
 		return s.Runs[i].add(h.Seq)
@@ -130,12 +130,12 @@ func (s *sensor) isNew(h *fleet.Head) bool {
 }
 
 // findServer returns where a server is, or would be, in the list.
-func (s *sensor) findServer(a netip.AddrPort) (int, bool) {
-	return slices.BinarySearchFunc(s.Servers, a, func(v *server, a netip.AddrPort) int { return v.Addr.Compare(a) })
+func (s *sensorState) findServer(a netip.AddrPort) (int, bool) {
+	return slices.BinarySearchFunc(s.Servers, a, func(v *serverState, a netip.AddrPort) int { return v.Addr.Compare(a) })
 }
 
 // serverOf returns a server of a sensor, a new one if there is room; else nil.
-func (e *Engine) serverOf(s *sensor, a netip.AddrPort, end int64) *server {
+func (e *Engine) serverOf(s *sensorState, a netip.AddrPort, end int64) *serverState {
 	i, found := s.findServer(a)
 	if found {
 		return s.Servers[i]
@@ -155,7 +155,7 @@ func (e *Engine) serverOf(s *sensor, a netip.AddrPort, end int64) *server {
 		e.state.Counters.ServersForgotten++
 		i, _ = s.findServer(a)
 	}
-	v := &server{Server: Server{Sensor: s.Name, Addr: a}}
+	v := &serverState{Server: Server{Sensor: s.Name, Addr: a}}
 	s.Servers = slices.Insert(s.Servers, i, v)
 	return v
 }
@@ -177,26 +177,26 @@ func (e *Engine) watchSensors(now int64) {
 			continue
 		}
 		n := len(s.Servers)
-		s.Servers = slices.DeleteFunc(s.Servers, func(v *server) bool { return now-v.Heard > forgetAfter })
+		s.Servers = slices.DeleteFunc(s.Servers, func(v *serverState) bool { return now-v.Heard > forgetAfter })
 		e.state.Counters.ServersForgotten += uint64(n - len(s.Servers))
 	}
 }
 
 // sortedSensors returns the sensors by name.
-func (e *Engine) sortedSensors() []*sensor {
+func (e *Engine) sortedSensors() []*sensorState {
 	if len(e.sorted) != len(e.state.Sensors) || e.sortedOf != e.state.Counters.SensorsForgotten {
 		e.sorted = e.sorted[:0]
 		for _, s := range e.state.Sensors {
 			e.sorted = append(e.sorted, s)
 		}
-		slices.SortFunc(e.sorted, func(a, b *sensor) int { return compareText(a.Name, b.Name) })
+		slices.SortFunc(e.sorted, func(a, b *sensorState) int { return compareText(a.Name, b.Name) })
 		e.sortedOf = e.state.Counters.SensorsForgotten
 	}
 	return slices.Clone(e.sorted)
 }
 
 // view returns what is told of a sensor.
-func (s *sensor) view(now int64) Sensor {
+func (s *sensorState) view(now int64) Sensor {
 	x := s.Sensor
 	x.Skew, x.HasSkew = s.Clock.skew(), s.Clock.Offset != 0
 	x.Missing, x.Servers, x.Unheard = 0, len(s.Servers), 0

@@ -17,19 +17,19 @@ const snapshotVersion = 1
 
 // snapshot is the state as JSON: lists in place of maps, in order, so that equal states are equal bytes.
 type snapshot struct {
-	Version   int           `json:"v"`
-	HasBegun  bool          `json:"begun"`
-	Closed    int64         `json:"closed"`
-	Sensors   []*sensor     `json:"sensors"`
-	Windows   []savedWindow `json:"windows"`
-	Late      []savedWindow `json:"late_windows"`
-	Carpets   []savedTrack  `json:"carpets"`
-	Pending   []*incident   `json:"pending"`
-	Incidents []*incident   `json:"incidents"`
-	Courses   []savedCourse `json:"courses"`
-	Ended     []*Campaign   `json:"ended"`
-	Totals    []Totals      `json:"totals"`
-	Counters  Counters      `json:"counters"`
+	Version   int            `json:"v"`
+	HasBegun  bool           `json:"begun"`
+	Closed    int64          `json:"closed"`
+	Sensors   []*sensorState `json:"sensors"`
+	Windows   []savedWindow  `json:"windows"`
+	Late      []savedWindow  `json:"late_windows"`
+	Carpets   []savedStreak  `json:"carpets"`
+	Pending   []*incident    `json:"pending"`
+	Incidents []*incident    `json:"incidents"`
+	Courses   []savedCourse  `json:"courses"`
+	Ended     []*Campaign    `json:"ended"`
+	Totals    []Totals       `json:"totals"`
+	Counters  Counters       `json:"counters"`
 }
 
 type savedWindow struct {
@@ -53,8 +53,8 @@ type savedNetwork struct {
 	Queries uint64       `json:"queries"`
 }
 
-type savedTrack struct {
-	Key    trackKey    `json:"key"`
+type savedStreak struct {
+	Key    streakKey   `json:"key"`
 	Last   int64       `json:"last"`
 	Length int         `json:"length"`
 	Course savedCourse `json:"course"`
@@ -74,9 +74,9 @@ func (e *Engine) Snapshot() ([]byte, error) {
 		Incidents: e.sortedIncidents(), Ended: st.Ended, Totals: st.Totals, Counters: st.Counters,
 		Windows: saveWindows(st.Windows), Late: saveWindows(st.LateWindows)}
 	for k, t := range st.Carpets {
-		s.Carpets = append(s.Carpets, savedTrack{k, t.Last, t.Length, saveCourse(t.Course)})
+		s.Carpets = append(s.Carpets, savedStreak{k, t.Last, t.Length, saveCourse(t.Course)})
 	}
-	slices.SortFunc(s.Carpets, func(a, b savedTrack) int {
+	slices.SortFunc(s.Carpets, func(a, b savedStreak) int {
 		if c := compareText(a.Key.Protocol, b.Key.Protocol); c != 0 || a.Key.Late == b.Key.Late {
 			return c
 		}
@@ -141,7 +141,7 @@ func (e *Engine) Restore(data []byte) error {
 	return nil
 }
 
-func (st *state) takeSensors(list []*sensor) bool {
+func (st *state) takeSensors(list []*sensorState) bool {
 	for _, s := range list {
 		if s == nil || st.Sensors[s.Name] != nil || s.Name == "" || len(s.Runs) > maxRuns || len(s.Servers) > maxServers {
 			return false
@@ -216,7 +216,7 @@ func restoreNetworks(list []savedNetwork) networkCounts {
 }
 
 func (st *state) takeCourses(s *snapshot) bool {
-	if len(s.Courses) > maxCampaigns || len(s.Carpets) > maxTracks {
+	if len(s.Courses) > maxCampaigns || len(s.Carpets) > maxStreaks {
 		return false
 	}
 	for _, x := range s.Courses {
@@ -231,7 +231,7 @@ func (st *state) takeCourses(s *snapshot) bool {
 		if c == nil || st.Carpets[x.Key] != nil {
 			return false
 		}
-		st.Carpets[x.Key] = &track{Last: x.Last, Length: x.Length, Course: c}
+		st.Carpets[x.Key] = &streak{Last: x.Last, Length: x.Length, Course: c}
 	}
 	return true
 }

@@ -96,7 +96,7 @@ func hasRoom(list map[int64]*window, opener string) bool {
 
 // windowOf returns the window that ends at end, a new one if there is none, and nil if that time is not
 // believed.
-func (e *Engine) windowOf(s *sensor, end, broker int64) *window {
+func (e *Engine) windowOf(s *sensorState, end, broker int64) *window {
 	st := &e.state
 	if !st.HasBegun {
 		st.HasBegun, st.Closed = true, (broker-lateness)/period-1
@@ -137,7 +137,7 @@ func moved(t, offset int64) int64 {
 }
 
 // addHost takes what a sensor tells of itself.
-func (e *Engine) addHost(s *sensor, m *fleet.Host, broker int64) {
+func (e *Engine) addHost(s *sensorState, m *fleet.Host, broker int64) {
 	if broker >= s.LastHost {
 		s.LastHost = broker
 		s.Run, s.Program, s.Input = cleanText(m.Run, fleet.MaxName), cleanText(m.Program, fleet.MaxName), cleanText(m.Input, fleet.MaxText)
@@ -158,7 +158,7 @@ func (e *Engine) addHost(s *sensor, m *fleet.Host, broker int64) {
 }
 
 // addServer takes what a sensor tells of a server.
-func (e *Engine) addServer(s *sensor, m *fleet.Server, broker int64) {
+func (e *Engine) addServer(s *sensorState, m *fleet.Server, broker int64) {
 	w := e.windowOf(s, moved(m.Time, s.Clock.Offset), broker)
 	if w == nil {
 		return
@@ -207,7 +207,7 @@ func (w *window) addTotals(m *fleet.Server) {
 
 // entryOf returns what a window holds of a server. A server that may count as raised when the window is
 // closed has a record.
-func (e *Engine) entryOf(m *fleet.Server, v *server) *entry {
+func (e *Engine) entryOf(m *fleet.Server, v *serverState) *entry {
 	x := &entry{Packets: min(m.PacketsIn, mostCount), Sent: min(m.PacketsOut, mostCount)}
 	x.Rate = cleanRate(float64(x.Packets) / (float64(period) / 1e9))
 	if !m.IsMeasured {
