@@ -15,15 +15,16 @@ import (
 // Names are those of a fleet's streams and bucket, and the subjects that are not of sensors.
 type Names struct {
 	Counts, Events, Campaigns, Bucket string
-	Subject                           string // of what hubs publish
 }
 
 // NamesOf returns the names for a prefix of subjects.
 func NamesOf(prefix string) Names {
 	word := strings.ToUpper(strings.ReplaceAll(prefix, ".", "_"))
-	return Names{Counts: word + "_COUNTS", Events: word + "_EVENTS", Campaigns: word + "_CAMPAIGNS", Bucket: word + "_HUB",
-		Subject: prefix + "." + fleet.HubName + ".*"}
+	return Names{Counts: word + "_COUNTS", Events: word + "_EVENTS", Campaigns: word + "_CAMPAIGNS", Bucket: word + "_HUB"}
 }
+
+// subjectOf returns the subject under which hubs publish events of a kind.
+func subjectOf(prefix, kind string) string { return fleet.Subject(prefix, fleet.HubName, fleet.Kind(kind)) }
 
 // CheckPrefix returns an error if a fleet cannot have that prefix.
 func CheckPrefix(prefix string) error {
@@ -73,7 +74,7 @@ func streamsOf(prefix string, r Retention, replicas int) []jetstream.StreamConfi
 	counts.MaxAge, counts.MaxBytes = r.Age, r.Size
 	events.Name, events.Subjects, events.Description = n.Events, subjects(kindsOfEvents), "incidents, findings and inventory"
 	events.MaxAge, events.MaxBytes = eventsLonger*r.Age, max(r.Size/eventsSmaller, leastSize)
-	campaigns.Name, campaigns.Subjects, campaigns.Description = n.Campaigns, []string{n.Subject}, "what hubs tell"
+	campaigns.Name, campaigns.Subjects, campaigns.Description = n.Campaigns, []string{subjectOf(prefix, eventCampaign), subjectOf(prefix, eventSensor)}, "what hubs tell"
 	campaigns.MaxAge, campaigns.MaxBytes = events.MaxAge, events.MaxBytes
 	return []jetstream.StreamConfig{counts, events, campaigns}
 }

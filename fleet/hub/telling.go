@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"qsniff/fleet"
 	"qsniff/tell"
 )
 
@@ -41,7 +40,7 @@ func (x *leader) tell(ctx context.Context) error {
 // are others, one of them may be this one.
 func (x *leader) publish(ctx context.Context, e *event) error {
 	for {
-		ack, err := x.js.PublishMsg(ctx, &nats.Msg{Subject: fleet.Subject(x.opt.Prefix, fleet.HubName, fleet.Kind(e.Kind)), Data: e.Data},
+		ack, err := x.js.PublishMsg(ctx, &nats.Msg{Subject: subjectOf(x.opt.Prefix, e.Kind), Data: e.Data},
 			jetstream.WithMsgID(e.ID), jetstream.WithExpectLastSequence(x.state.Campaigns))
 		if err == nil {
 			x.state.Campaigns = max(x.state.Campaigns, ack.Sequence)

@@ -2,7 +2,6 @@ package broker
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -68,10 +67,9 @@ func (d Dial) connect(more ...nats.Option) (*nats.Conn, error) {
 	opts := []nats.Option{nats.Name("qsniff-hub"), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectEvery), nats.PingInterval(pingEvery),
 		nats.MaxPingsOutstanding(pingsMissed), nats.CustomInboxPrefix(fleet.InboxPrefix(fleet.HubName)), nats.DrainTimeout(drainWait),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err == nil {
-				err = errors.New("the broker is gone")
+			if err != nil { // else it was closed here
+				changed(err)
 			}
-			changed(err)
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { changed(nil) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { changed(err) }),

@@ -121,17 +121,14 @@ func (c *chain) notes() (all []*campaign.Campaign) {
 	byID := map[string]int{}
 	for _, h := range c.hubs {
 		for _, n := range h.Told.Notes() {
-			x := new(campaign.Campaign)
 			if n.Record != "campaign" {
 				continue
 			}
-			var line struct {
-				Campaign json.RawMessage `json:"campaign"`
-			}
-			_ = line
-			if err := json.Unmarshal(n.Line, x); err != nil {
+			var line struct{ Body *campaign.Campaign }
+			if err := json.Unmarshal(n.Line, &line); err != nil {
 				c.t.Fatalf("%s: %v", n.Line, err)
 			}
+			x := line.Body
 			key := fmt.Sprintf("%s/%s/%d", n.Thread, n.Event, x.Number)
 			if seen[key]++; seen[key] > 1 {
 				c.t.Errorf("%s was told %d times", key, seen[key])
