@@ -160,7 +160,8 @@ func (c *linkConn) Close() error {
 // Connect connects over the link, again and again until the test ends.
 func (l *Link) Connect(t testing.TB, more ...nats.Option) *nats.Conn {
 	t.Helper()
-	c, err := nats.Connect("", append([]nats.Option{nats.InProcessServer(l), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second)}, more...)...)
+	c, err := nats.Connect("", append([]nats.Option{nats.InProcessServer(l), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}, more...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,6 +43,7 @@ type rogue struct {
 func newChain(t *testing.T, dir string, hosts int, spool int64) *chain {
 	c := &chain{t: t, start: time.Now(), broker: NewBroker(t, dir+"/broker"), plan: map[time.Duration]func(){}}
 	c.broker.Start()
+	t.Cleanup(c.close)
 	c.post = NewPost(t, c.broker, dir, spool)
 	c.rogue = rogue{Rand: rand.New(rand.NewPCG(1, 1)), conn: c.broker.Link().Connect(t)}
 	c.hubs = []*Hub{StartHub(t, c.broker), StartHub(t, c.broker)}
@@ -105,11 +106,15 @@ func (c *chain) view() *hub.View {
 
 // close ends everything.
 func (c *chain) close() {
-	c.post.Close()
+	if c.post != nil {
+		c.post.Close()
+	}
 	for _, h := range c.hubs {
 		h.Stop()
 	}
-	c.rogue.conn.Close()
+	if c.rogue.conn != nil {
+		c.rogue.conn.Close()
+	}
 	c.broker.Stop()
 }
 
@@ -124,11 +129,11 @@ func (c *chain) notes() (all []*campaign.Campaign) {
 			if n.Record != "campaign" {
 				continue
 			}
-			var line struct{ Body *campaign.Campaign }
+			var line struct{ Body hub.Shown }
 			if err := json.Unmarshal(n.Line, &line); err != nil {
 				c.t.Fatalf("%s: %v", n.Line, err)
 			}
-			x := line.Body
+			x := line.Body.Campaign
 			key := fmt.Sprintf("%s/%s/%d", n.Thread, n.Event, x.Number)
 			if seen[key]++; seen[key] > 1 {
 				c.t.Errorf("%s was told %d times", key, seen[key])
@@ -176,29 +181,106 @@ func (c *chain) checkLosses() (made, lost uint64) {
 // TestChain: what is told is told once, and nothing is lost that is not counted, whatever happens to the
 // broker, to hubs and to the network.
 func TestChain(t *testing.T) {
-	hosts := 200
 	if testing.Short() {
-		hosts = 8
+		playChain(t, 8, 8*time.Minute)
+		return
 	}
+	playChain(t, 200, 52*time.Minute)
+}
+
+// playChain plays as much of the plan as there is time for.
+func playChain(t *testing.T, hosts int, until time.Duration) {
 	KeepClock(t)
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		c := newChain(t, dir, hosts, 4<<20)
-		c.event(Carpets[0], 3*time.Minute)
-		c.at(3*time.Minute+30*time.Second, func() { // the leader falls silent, and believes that it leads when it comes back
-			c.leader().Link.Cut()
-		})
-		c.at(4*time.Minute+10*time.Second, func() { c.hubs[0].Link.Mend(); c.hubs[1].Link.Mend() })
-		c.PlayDay(8 * time.Minute)
-		c.run(8 * time.Minute)
+		c.makePlan(until)
+		c.PlayDay(until)
+		c.run(until)
 		made, lost := c.checkLosses()
-		told := c.told()
-		score := Compare(c.labels, told)
-		v := c.view()
-		t.Logf("%d hosts, %d messages, %d lost, %d published again\n%v", hosts, made, lost, c.rogue.count, score)
-		t.Logf("%+v\n%+v", v.Totals, v.Counters)
-		c.close()
+		score, v := Compare(c.labels, c.told()), c.view()
+		t.Logf("%d hosts, %d servers, %v: %d messages, %d lost and counted, %d published again\n%v", hosts, len(c.Servers()), until, made, lost, c.rogue.count, score)
+		t.Logf("the hub: %+v\n%+v", v.Totals, v.Counters)
+		if found, all := score.Recall(); found < all {
+			t.Errorf("%d of %d attacks were told of", found, all)
+		}
+		if len(score.False) > 0 {
+			t.Errorf("told, and not so: %+v", score.False)
+		}
+		if until > 50*time.Minute && lost == 0 {
+			t.Error("a spool that is too small lost nothing")
+		}
+		if v.Counters.Messages != made-lost {
+			t.Errorf("the hub took %d messages\nthe sensors made %d, of which %d were lost", v.Counters.Messages, made, lost)
+		}
+		if got := v.Counters.Duplicates; got+uint64(v.Totals.Lost) < uint64(c.rogue.count) {
+			t.Errorf("the hub knew %d messages again\nthat were published again: %d", got, c.rogue.count)
+		}
+		if v.Totals.Told+v.Totals.Uncertain != v.Totals.Events || v.Totals.Uncertain > 0 || v.Pending > 0 {
+			t.Errorf("%d events, %d told, %d uncertain, %d pending", v.Totals.Events, v.Totals.Told, v.Totals.Uncertain, v.Pending)
+		}
+		if got, want := uint64(c.countNotes()), v.Totals.Told; got != want {
+			t.Errorf("%d notes were passed on\nthe hubs count %d", got, want)
+		}
 	})
+}
+
+// makePlan has everything go wrong, one after the other.
+func (c *chain) makePlan(until time.Duration) {
+	event := func(at time.Duration, e *Event) {
+		if at+e.Length+2*time.Minute <= until {
+			c.event(e, at)
+		}
+	}
+	// The leader falls silent in the middle of a campaign, and believes that it leads when it comes back.
+	event(3*time.Minute, Carpets[0])
+	var mute *Hub
+	c.at(3*time.Minute+30*time.Second, func() { mute = c.leader(); mute.Link.Cut() })
+	c.at(4*time.Minute+10*time.Second, func() { mute.Link.Mend() })
+	// The leader is killed, and another hub is started elsewhere.
+	event(8*time.Minute, Carpets[5])
+	c.at(8*time.Minute+40*time.Second, func() { c.leader().Kill() })
+	c.at(9*time.Minute, func() { c.hubs = append(c.hubs, StartHub(c.t, c.broker)) })
+	// A quarter of the hosts are cut off for ten minutes, and attacked with the others meanwhile.
+	away := c.Hosts[:len(c.Hosts)/4]
+	c.at(12*time.Minute, func() { c.cut(away) })
+	event(14*time.Minute, Carpets[0])
+	c.at(22*time.Minute, func() { c.mend(away) })
+	// The broker is killed in the middle of a campaign, and comes back with what it had.
+	event(26*time.Minute, Carpets[1])
+	c.at(26*time.Minute+30*time.Second, c.broker.Stop)
+	c.at(28*time.Minute, c.broker.Start)
+	// One attack after the other at several hosts, while programs are restarted there.
+	event(32*time.Minute, Floods[1])
+	c.at(31*time.Minute, func() { c.Sensors[3].Restart(c.opt.Secret, c.put) })
+	// A crowd, and a leader that ends in order.
+	event(36*time.Minute, Calm[0])
+	c.at(36*time.Minute+20*time.Second, func() { c.leader().Stop() })
+	c.at(37*time.Minute, func() { c.hubs = append(c.hubs, StartHub(c.t, c.broker)) })
+	// A host is cut off for so long that its spool is full.
+	last := []*Host{slices.MaxFunc(c.Hosts[len(c.Hosts)/4:], func(a, b *Host) int { return len(a.Servers) - len(b.Servers) })}
+	c.at(9*time.Minute+30*time.Second, func() { c.cut(last) })
+	c.at(48*time.Minute, func() { c.mend(last) })
+}
+
+func (c *chain) cut(hosts []*Host) {
+	for _, h := range hosts {
+		c.post.Box(h).Link.Cut()
+	}
+}
+
+func (c *chain) mend(hosts []*Host) {
+	for _, h := range hosts {
+		c.post.Box(h).Link.Mend()
+	}
+}
+
+// countNotes returns how many notes all hubs passed on.
+func (c *chain) countNotes() (n int) {
+	for _, h := range c.hubs {
+		n += len(h.Told.Notes())
+	}
+	return n
 }
 
 // leader returns the hub that leads.

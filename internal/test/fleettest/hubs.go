@@ -21,9 +21,10 @@ type Hub struct {
 	// Told has the notes that the hub passed on.
 	Told recorder
 
-	conn *nats.Conn
-	stop context.CancelFunc
-	done chan struct{}
+	conn   *nats.Conn
+	stop   context.CancelFunc
+	done   chan struct{}
+	isOver bool
 }
 
 // StartHub starts a hub. The broker must be up.
@@ -50,6 +51,10 @@ func StartHub(t testing.TB, b *Broker) *Hub {
 
 // Stop ends a hub in order.
 func (h *Hub) Stop() {
+	if h.isOver {
+		return
+	}
+	h.isOver = true
 	h.stop()
 	<-h.done
 	h.conn.Close()
@@ -57,6 +62,7 @@ func (h *Hub) Stop() {
 
 // Kill ends a hub that can say nothing to anybody any more.
 func (h *Hub) Kill() {
+	h.isOver = true
 	h.Link.Cut()
 	h.stop()
 	h.conn.Close()

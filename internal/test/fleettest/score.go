@@ -14,6 +14,7 @@ import (
 type Told struct {
 	Kind    flood.Kind
 	IsAlarm bool // a warning or an alert
+	IsWide  bool // it is of a network, with hosts that may have nothing to do with it
 	How     string
 	Start   time.Duration // since the world began
 	Found   time.Duration
@@ -72,7 +73,7 @@ func (l *Label) isOf(x *Told) bool {
 			n++
 		}
 	}
-	return 2*n >= len(x.Hosts)
+	return 2*n >= len(x.Hosts) || x.IsWide && n > 0
 }
 
 // Recall returns how many of the attacks were told of as what they are.
@@ -139,7 +140,7 @@ func ToldOf(c *campaign.Campaign, start time.Time) Told {
 
 // ToldBy returns what a detector on all packets tells.
 func (w *World) ToldBy(in *flood.Incident) Told {
-	x := Told{Kind: in.Kind, IsAlarm: in.Level >= flood.Warn, Sources: in.Sources,
+	x := Told{Kind: in.Kind, IsAlarm: in.Level >= flood.Warn, IsWide: in.Target.IsNetwork(), Sources: in.Sources,
 		Start: time.Duration(in.Start - w.start.UnixNano()), Found: time.Duration(in.Detected - w.start.UnixNano())}
 	for _, h := range w.Hosts {
 		if h.Addr == in.Target.End.Addr() || in.Target.IsNetwork() && in.Target.Prefix.Contains(h.Addr) {
