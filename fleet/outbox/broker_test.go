@@ -147,6 +147,7 @@ func TestDelivers(t *testing.T) {
 func TestBrokerAway(t *testing.T) {
 	for _, hasDisk := range []bool{false, true} {
 		t.Run(fmt.Sprint(hasDisk), func(t *testing.T) {
+			t.Parallel()
 			b := natstest.Start(t, nil)
 			url := b.URL()
 			b.Stop()

@@ -139,6 +139,7 @@ func (a *fleetAccount) makeCertificate(t *testing.T, name string) (tls.Certifica
 // the documentation names. The credentials of another sensor cannot publish them; what is wrong is said
 // in words, and when a file is replaced by a right one the messages go, without a restart.
 func TestCredentials(t *testing.T) {
+	t.Parallel()
 	a := &fleetAccount{dir: t.TempDir()}
 	cert, ca := a.makeCertificate(t, "ca.pem")
 	_, otherCA := a.makeCertificate(t, "other.pem")
