@@ -60,7 +60,7 @@ func New(o Options) *Engine {
 	return &Engine{options: o, lim: o.Thresholds, judge: flood.NewJudge(o.Thresholds), state: newState()}
 }
 
-// Consume takes a message. broker is when the broker got it, sent when the sensor published it by the
+// Consume takes a message that Parse returned. broker is when the broker got it, sent when the sensor published it by the
 // sensor's clock (0: unknown), in Unix nanoseconds. It reports whether the message is new. It closes no
 // window and calls nobody: messages may come in any order until Advance.
 func (e *Engine) Consume(m fleet.Message, broker, sent int64) (isNew bool) {

@@ -155,7 +155,7 @@ func (e *Engine) serverOf(s *sensorState, a netip.AddrPort, end int64) *serverSt
 		e.state.Counters.ServersForgotten++
 		i, _ = s.findServer(a)
 	}
-	v := &serverState{Server: Server{Sensor: s.Name, Addr: a}}
+	v := &serverState{Server: Server{Sensor: s.Name, Addr: a, Heard: end}}
 	s.Servers = slices.Insert(s.Servers, i, v)
 	return v
 }
