@@ -89,13 +89,13 @@ func New(ctx context.Context, o Options) (*Hub, error) {
 	if err := h.makeStreams(ctx); err != nil {
 		return nil, err
 	}
-	h.pace = pace{LeaseTime, lookEvery, roundEvery, retryWait}
+	h.pace = pace{LeaseTime, lookEvery, roundEvery, retryWait, viewEvery}
 	h.store = store{bucket: h.bucket, id: h.id}
 	return h, nil
 }
 
 // pace is how often a hub does what; tests have no time.
-type pace struct{ lease, look, round, retry time.Duration }
+type pace struct{ lease, look, round, retry, view time.Duration }
 
 // ID returns the name by which this hub is known to the others.
 func (h *Hub) ID() string { return h.id }

@@ -31,7 +31,7 @@ func TestTakeover(t *testing.T) {
 		w.attack(s, "close")
 	}
 	w.until("c leads", func() bool { return c.View().Leads })
-	for range 60 {
+	for range 80 {
 		for _, s := range []string{"ams-1", "fra-1", "lon-1", "par-1"} {
 			w.publish(&fleet.Host{Program: "1.0", Input: "eth0", Servers: 1}, s, fleet.KindHost)
 		}

@@ -79,7 +79,7 @@ func connect(url string, d nats.CustomDialer) (*nats.Conn, error) {
 }
 
 // testPace is the pace of hubs that live by the world's time.
-var testPace = pace{600 * time.Millisecond, 20 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond}
+var testPace = pace{600 * time.Millisecond, 20 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 10 * time.Millisecond}
 
 // hub makes a hub on a connection.
 func (w *world) hub(c *nats.Conn, m Messenger) *Hub {
