@@ -231,7 +231,7 @@ func (e *Engine) followCarpet(k streakKey, w *window, g *group) (isAttacked bool
 			e.state.Counters.CampaignsRefused++
 			return true
 		}
-		t = &streak{Course: newCarpet(k.Protocol, w, g)}
+		t = &streak{Course: e.newCarpet(k.Protocol, w, g)}
 		e.state.Carpets[k] = t
 	}
 	t.Last = w.Index

@@ -35,9 +35,13 @@ type member struct {
 	Usual float64 `json:"usual"`
 }
 
-// compareMembers orders members by what they are.
+// compareMembers orders members by what they are: incidents, else servers.
 func compareMembers(a, b *Member) int {
-	return cmp.Or(compareText(a.Sensor, b.Sensor), a.Server.Compare(b.Server), compareText(a.Run, b.Run), cmp.Compare(a.Incident, b.Incident))
+	c := cmp.Or(compareText(a.Sensor, b.Sensor), compareText(a.Run, b.Run), cmp.Compare(a.Incident, b.Incident))
+	if c == 0 && a.Run == "" {
+		c = a.Server.Compare(b.Server)
+	}
+	return c
 }
 
 // memberOf returns a member that is like x, which becomes one if there is room; else nil.
@@ -56,22 +60,30 @@ func (c *course) memberOf(e *Engine, x Member) *member {
 }
 
 // newCarpet returns the course of a carpet that begins with a window.
-func newCarpet(protocol string, w *window, g *group) *course {
+func (e *Engine) newCarpet(protocol string, w *window, g *group) *course {
 	c := &course{Campaign: Campaign{How: Carpet, Protocol: protocol, Start: (w.Index - 1) * period},
 		FirstIndex: w.Index, LastIndex: w.Index, Family: ofFloods, Hosts: new(sketch.Distinct), Networks: networkCounts{}}
-	var names []string
+	names := []string{protocol}
 	for _, r := range g.list {
 		names = append(names, r.key.Sensor+" "+r.key.Addr.String())
 	}
-	c.ID = idOf(c.Start, string(Carpet)+" "+protocol, names)
+	c.ID = e.idOf(c.Start, Carpet, names)
 	return c
 }
 
-// idOf returns the ID of a campaign, which begins with its start in UTC so that IDs are in order of time.
-func idOf(start int64, what string, members []string) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%d %q %q", start, what, members)
-	return time.Unix(0, start).UTC().Format("20060102T150405Z") + fmt.Sprintf("-%x", h.Sum(nil)[:6])
+// idOf returns the ID of a campaign, which begins with its start in UTC so that IDs are in order of time. Where
+// the same members began another one at the same time, it is another.
+func (e *Engine) idOf(start int64, what How, members []string) string {
+	slices.Sort(members)
+	for n := 0; ; n++ {
+		h := sha256.New()
+		fmt.Fprintf(h, "%d %q %q %d", start, what, members, n)
+		id := time.Unix(0, start).UTC().Format("20060102T150405Z") + fmt.Sprintf("-%x", h.Sum(nil)[:6])
+		isEnded := slices.ContainsFunc(e.state.Ended, func(c *Campaign) bool { return c.ID == id })
+		if !isEnded && e.courseOf(id) == nil {
+			return id
+		}
+	}
 }
 
 // addWindow adds a window in which the servers of g were flooded.

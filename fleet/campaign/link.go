@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -108,12 +109,10 @@ func (e *Engine) openLinked(x *incident, all []*incident) {
 	var names []string
 	c.Start = same[0].Start
 	for _, y := range same {
-		names = append(names, y.place())
-		y.Course = "?"
+		names = append(names, fmt.Sprintf("%s %s %d", y.Key.Sensor, y.Key.Run, y.Key.ID))
 		c.Start = min(c.Start, y.Start)
 	}
-	slices.Sort(names)
-	c.ID = idOf(c.Start, string(base), names)
+	c.ID = e.idOf(c.Start, base, names)
 	for _, y := range same {
 		y.Course = c.ID
 		c.take(e, y)
@@ -182,6 +181,7 @@ func (c *course) take(e *Engine, x *incident) {
 		return
 	}
 	x.Course = c.ID
+	m.Server, m.Target = x.Server, x.Target
 	m.Start, m.End, m.Peak, m.Requests, m.Usual = x.Start, x.End, x.Peak, x.Requests, x.Baseline
 }
 
