@@ -26,6 +26,12 @@ var Calm = []*Event{
 			}
 			return w.Hosts
 		}},
+	{Name: "an old monitor asks all servers each second", Length: 90 * time.Second,
+		Play: func(w *World, from, to time.Duration) []*Host {
+			c, port := w.machines(1)[0], w.port()
+			w.inTurn(w.Servers(), 1.2, from, to, func(s *Server) { w.ask(c, port, s, infoQuery, false) })
+			return w.Hosts
+		}},
 	{Name: "a survey of all servers", Length: 40 * time.Second,
 		Play: func(w *World, from, to time.Duration) []*Host {
 			for _, c := range w.machines(2) {
