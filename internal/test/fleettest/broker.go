@@ -37,7 +37,7 @@ func NewBroker(t testing.TB, dir string) *Broker { return &Broker{t: t, dir: dir
 func (b *Broker) Start() {
 	b.t.Helper()
 	n, err := server.NewServer(&server.Options{ServerName: "fleettest", DontListen: true, NoSigs: true, NoLog: true, JetStream: true,
-		StoreDir: b.dir, SyncInterval: time.Second, JetStreamMaxStore: 8 << 30, MaxPayload: 1 << 20})
+		StoreDir: b.dir, SyncInterval: time.Minute, JetStreamMaxStore: 8 << 30, MaxPayload: 1 << 20})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -155,8 +155,9 @@ func (c *chain) notes() (all []*campaign.Campaign) {
 	return all
 }
 
-// checkLosses: what a sensor made came to the hub, or is counted as lost by both ends.
-func (c *chain) checkLosses() (made, lost uint64) {
+// checkLosses: what a sensor made came to the hub, or is counted as lost by both ends. saved counts
+// messages that an outbox dropped, and that came all the same as they had been published once more.
+func (c *chain) checkLosses() (made, lost, saved uint64) {
 	c.t.Helper()
 	v := c.view()
 	for _, x := range c.Sensors {
@@ -170,19 +171,19 @@ func (c *chain) checkLosses() (made, lost uint64) {
 		if s.Messages+s.Missing+s.Lost != box.Made {
 			c.t.Errorf("%s: the hub has %d, misses %d, gave up %d\nthe sensor made %d", s.Name, s.Messages, s.Missing, s.Lost, box.Made)
 		}
-		if counts.Dropped+counts.Refused != s.Missing+s.Lost {
+		if counts.Dropped+counts.Refused < s.Missing+s.Lost {
 			c.t.Errorf("%s: its outbox dropped %d and %d\nthe hub misses %d and %d", s.Name, counts.Dropped, counts.Refused, s.Missing, s.Lost)
 		}
-		made, lost = made+box.Made, lost+s.Missing+s.Lost
+		made, lost, saved = made+box.Made, lost+s.Missing+s.Lost, saved+counts.Dropped+counts.Refused-s.Missing-s.Lost
 	}
-	return made, lost
+	return made, lost, saved
 }
 
 // TestChain: what is told is told once, and nothing is lost that is not counted, whatever happens to the
 // broker, to hubs and to the network.
 func TestChain(t *testing.T) {
 	if testing.Short() {
-		playChain(t, 8, 8*time.Minute)
+		playChain(t, 6, 7*time.Minute)
 		return
 	}
 	playChain(t, 200, 52*time.Minute)
@@ -197,7 +198,7 @@ func playChain(t *testing.T, hosts int, until time.Duration) {
 		c.makePlan(until)
 		c.PlayDay(until)
 		c.run(until)
-		made, lost := c.checkLosses()
+		made, lost, saved := c.checkLosses()
 		score, v := Compare(c.labels, c.told()), c.view()
 		t.Logf("%d hosts, %d servers, %v: %d messages, %d lost and counted, %d published again\n%v", hosts, len(c.Servers()), until, made, lost, c.rogue.count, score)
 		t.Logf("the hub: %+v\n%+v", v.Totals, v.Counters)
@@ -213,8 +214,8 @@ func playChain(t *testing.T, hosts int, until time.Duration) {
 		if v.Counters.Messages != made-lost {
 			t.Errorf("the hub took %d messages\nthe sensors made %d, of which %d were lost", v.Counters.Messages, made, lost)
 		}
-		if got := v.Counters.Duplicates; got+uint64(v.Totals.Lost) < uint64(c.rogue.count) {
-			t.Errorf("the hub knew %d messages again\nthat were published again: %d", got, c.rogue.count)
+		if got := v.Counters.Duplicates; got+saved != uint64(c.rogue.count) {
+			t.Errorf("the hub knew %d messages again, and %d came so only\n%d were published again", got, saved, c.rogue.count)
 		}
 		if v.Totals.Told+v.Totals.Uncertain != v.Totals.Events || v.Totals.Uncertain > 0 || v.Pending > 0 {
 			t.Errorf("%d events, %d told, %d uncertain, %d pending", v.Totals.Events, v.Totals.Told, v.Totals.Uncertain, v.Pending)

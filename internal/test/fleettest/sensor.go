@@ -128,7 +128,7 @@ func NewFleet(opt FleetOptions) *Fleet {
 		f.Sensors = append(f.Sensors, NewSensor(h, opt.Secret, opt.Put))
 	}
 	f.Seen = func(h *Host, s *track.Sighting) {
-		f.Truth.add(h, s)
+		f.Truth.add(s)
 		f.Sensors[h.Index].See(s)
 		if opt.Whole != nil {
 			opt.Whole.Sight(s)

@@ -15,9 +15,9 @@ type truth struct {
 	queries uint64
 }
 
-// add counts who sent a query.
-func (x *Truth) add(h *Host, s *track.Sighting) {
-	if s.What != track.IsRequest {
+// add counts who sent a query. A request that brings a challenge back is the end of an exchange.
+func (x *Truth) add(s *track.Sighting) {
+	if s.What != track.IsRequest || s.Flags&track.HasKey != 0 {
 		return
 	}
 	end := (s.Nanos/int64(fleet.Period) + 1) * int64(fleet.Period)
