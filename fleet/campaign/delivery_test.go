@@ -51,6 +51,24 @@ func TestDelivery(t *testing.T) {
 	})
 }
 
+// TestRareAdvance: how often time is told changes nothing.
+func TestRareAdvance(t *testing.T) {
+	eachDelivered(t, func(t *testing.T, sc *scenario, log []delivery) {
+		x, last := newTold(), int64(0)
+		for _, d := range log {
+			if d.broker-last >= 7e9 {
+				x.engine.Advance(d.broker)
+				last = d.broker
+			}
+			x.engine.Consume(d.m, d.broker, d.sent)
+		}
+		x.finish(log)
+		if d := gocmp.Diff(deliver(log).lines(), x.lines()); d != "" {
+			t.Errorf("every seven seconds:\n%s", d)
+		}
+	})
+}
+
 // TestRestore: an engine that is saved and restored again and again tells the same, and ends in the same state.
 func TestRestore(t *testing.T) {
 	eachDelivered(t, func(t *testing.T, sc *scenario, log []delivery) {
