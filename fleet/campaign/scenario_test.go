@@ -36,6 +36,9 @@ var scenarios = []scenario{
 		play: func(w *world) {
 			w.run(60*sec, func() { w.carpet(8, func() track.Host { return w.bot(1, 3000) }) })
 		}},
+	{name: "a carpet of one window", quietHosts: true, raised: 16, play: func(w *world) {
+		w.run(10*sec, func() { w.carpet(8, w.forged) })
+	}},
 	{name: "calm", play: func(w *world) { w.run(60*sec, nil) }, quietHosts: true},
 	{name: "a crowd after an update", quietHosts: true, raised: 16, play: func(w *world) {
 		w.run(60*sec, func() {
