@@ -106,7 +106,23 @@ func Parse(sensor string, k Kind, data []byte) (Message, error) {
 	if err := json.Unmarshal(data, m); err != nil {
 		return nil, fmt.Errorf("the message is no JSON of a %s: %w", k, err)
 	}
-	return m, check(m, sensor, k)
+	if err := check(m, sensor, k); err != nil {
+		return nil, err
+	}
+	if s, ok := m.(*Server); ok {
+		s.trim()
+	}
+	return m, nil
+}
+
+// trim takes the empty entries off the ends of the lists that sensors fill up.
+func (s *Server) trim() {
+	for n := len(s.Top); n > 0 && s.Top[n-1] == (Network{}); n-- {
+		s.Top = s.Top[:n-1]
+	}
+	for n := len(s.Forms); n > 0 && s.Forms[n-1] == (Form{}); n-- {
+		s.Forms = s.Forms[:n-1]
+	}
 }
 
 // check returns an error if a message cannot be of that sensor and kind, or has more than messages have.

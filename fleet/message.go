@@ -41,14 +41,15 @@ type Server struct {
 	Head
 	Addr netip.AddrPort `json:"server"`
 	// In and Out count the packets and bytes, with headers, of queries and of what answers them.
-	PacketsIn  uint64  `json:"packets_in"`
-	BytesIn    uint64  `json:"bytes_in"`
-	PacketsOut uint64  `json:"packets_out"`
-	BytesOut   uint64  `json:"bytes_out"`
-	Junk       uint64  `json:"junk"`
-	Unasked    uint64  `json:"unasked"`        // see monitor.Counts
-	Unproven   uint64  `json:"unproven_bytes"` // likewise
-	Asked      []Asked `json:"messages"`
+	PacketsIn  uint64 `json:"packets_in"`
+	BytesIn    uint64 `json:"bytes_in"`
+	PacketsOut uint64 `json:"packets_out"`
+	BytesOut   uint64 `json:"bytes_out"`
+	Junk       uint64 `json:"junk"`
+	Unasked    uint64 `json:"unasked"`        // see monitor.Counts
+	Unproven   uint64 `json:"unproven_bytes"` // likewise
+	// Asked has all kinds of messages that there ever were, also those without any in the window.
+	Asked []Asked `json:"messages"`
 	// Times has the counts of response times by monitor.RoundLimits, the last those above all;
 	// TimesNanos is their sum.
 	Times      []uint64 `json:"times"`
@@ -69,14 +70,17 @@ type Asked struct {
 type Measured struct {
 	// IsMeasured is false of a server that the detector did not watch closely: the rest is empty then.
 	IsMeasured bool `json:"measured"`
-	// Features are those of package measure, without junk and guesses as far as there were none.
+	// Features are those of package measure at the end of the window, of measure.Window seconds: of
+	// this window and, if queries came in it, the one before.
 	Features Features `json:"features"`
-	// Sources and Sites are sketches of the hosts that sent queries, and of their /16 (IPv6: /32).
+	// Sources and Sites are sketches of the hosts that sent queries, and of their /16 (IPv6: /32),
+	// in this window alone.
 	Sources Sketch `json:"sources"`
 	Sites   Sketch `json:"sites"`
-	// Top are the busiest networks, each a /24 (IPv6: /64).
+	// Top are the busiest networks, each a /24 (IPv6: /64). It and Forms are filled up with empty
+	// entries, which Parse takes off again.
 	Top []Network `json:"top_networks"`
-	// Forms are the commonest forms of packets.
+	// Forms are the commonest forms of packets, in the last measure.ShapeSeconds of the window.
 	Forms []Form `json:"forms"`
 }
 

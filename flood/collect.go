@@ -140,5 +140,6 @@ func (in *Incident) clone() Incident {
 	x.Evidence, x.Missing, x.Features = slices.Clone(in.Evidence), slices.Clone(in.Missing), slices.Clone(in.Features)
 	x.Leak.To = slices.Clone(in.Leak.To)
 	x.Shape = slices.Clone(in.Shape)
+	x.SourceSketch = nil
 	return x
 }

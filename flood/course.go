@@ -124,7 +124,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 		c.streak = streak{} // it has to qualify again
 		return
 	}
-	in.Proto, in.Frame, in.Baseline = s.server.Proto, start.Frame, s.server.Usual()
+	in.Proto, in.Frame, in.Baseline, in.SourceSketch = s.server.Proto, start.Frame, s.server.Usual(), &c.sources
 	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
 	c.countedTo = s.Now
 	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false

@@ -32,6 +32,10 @@ type Detector struct {
 	hasBegun bool
 	firstAge int64 // age of the first sighting
 	nextAge  int64 // at which the second at hand is over
+
+	isShared  bool  // see Share
+	isAligned bool  // seconds are, by ahead
+	ahead     int64 // the time stamp of a packet minus its age
 }
 
 // New returns a detector whose tables have size times their usual size. With a nil advisor
@@ -207,7 +211,9 @@ func (d *Detector) advance(age, nanos int64) {
 		return
 	}
 	if !d.hasBegun {
-		d.hasBegun, d.firstAge, b.Now = true, age, 1
+		d.begin(age, nanos)
+	} else if d.isShared {
+		d.alignSeconds(age, nanos)
 	}
 	sec := int32(min(max((age-d.firstAge)/int64(time.Second), 0), lastSecond)) + 1
 	if sec > b.Now {
@@ -223,6 +229,16 @@ func (d *Detector) advance(age, nanos int64) {
 	}
 	b.Nanos, b.epoch = nanos, d.firstAge+nanos-age
 	d.nextAge = d.firstAge + int64(b.Now)*int64(time.Second)
+}
+
+// begin begins the first second.
+func (d *Detector) begin(age, nanos int64) {
+	d.hasBegun, d.firstAge = true, age
+	if d.isShared {
+		d.alignSeconds(age, nanos)
+	}
+	d.book.Now = int32((age-d.firstAge)/int64(time.Second)) + 1
+	d.book.begun = d.book.Now
 }
 
 // closeSecond closes the second at hand: the watchers judge it, and the next one begins.

@@ -10,6 +10,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/flood/measure"
 	"qsniff/flood/other"
+	"qsniff/flood/sketch"
 	"qsniff/internal/hostset"
 )
 
@@ -157,6 +158,11 @@ type Incident struct {
 	// Sources is an estimate, SourcesError its standard error as a share of it.
 	Sources      float64
 	SourcesError float64
+	// SourceSketch is what Sources was counted with, hashes of the sources' addresses; nil where
+	// there is none. Where the sources are servers that answer, the hashes are by
+	// measure.Key.HashHost, else they are track.Sighting.ClientHash. It is valid during the call of
+	// an observer only.
+	SourceSketch *sketch.Distinct
 	Top          []Source
 	// Shape has the forms of the packets that count, those with most packets first;
 	// OtherForms counts packets of further ones. See Kinds.

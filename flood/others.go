@@ -164,6 +164,7 @@ func (x *others) describe(in *Incident, c *other.Class, s *other.Spell) {
 	in.Peak, in.Pulses = s.Peak, s.Pulses
 	in.setMean(end)
 	in.Sources, in.SourcesError = min(s.Sources(), float64(s.Packets)), sketch.DistinctError
+	in.SourceSketch = s.Sketch()
 	x.busiest = s.Busiest(x.busiest)
 	in.Viewed = s.Viewed()
 	in.Top = appendTop(in.Top[:0], x.busiest, false)

@@ -2,6 +2,8 @@ package flood
 
 import (
 	"encoding/binary"
+	"net/netip"
+	"slices"
 
 	m "qsniff/flood/measure"
 	"qsniff/internal/lru"
@@ -13,12 +15,16 @@ import (
 type servers struct {
 	*book
 	fullSince int32 // the last second in which there was no room for one more
-	heavy     []*watched
-	marks     [heavyTargets]uint64 // of heavy
-	index     [markPlaces]uint8    // hash table with open addressing: 1 + the number in heavy; 0: free
-	maxHeavy  int                  // how many of heavy there may be
-	hasTrial  bool                 // one of heavy has
-	light     *lru.Table[track.End, lightServer]
+	// noneIdleSince is the same for servers that isOwn names and that are not busy.
+	noneIdleSince int32
+	heavy         []*watched
+	marks         [heavyTargets]uint64 // of heavy
+	index         [markPlaces]uint8    // hash table with open addressing: 1 + the number in heavy; 0: free
+	maxHeavy      int                  // how many of heavy there may be
+	hasTrial      bool                 // one of heavy has
+	light         *lru.Table[track.End, lightServer]
+	// isOwn reports whether a server is watched closely from its first request on; nil: none is.
+	isOwn func(netip.AddrPort) bool
 }
 
 // lightServer counts the requests to a server that is not watched closely. Times are in
@@ -105,10 +111,10 @@ func (x *servers) countPacket(e track.End, hash uint64, hasKey bool) (w *watched
 		l.echoes++
 	}
 	inPane = l.inPane
-	if !isBusy {
-		return nil, inPane
+	if isBusy || l.count == 1 && x.isOwn != nil && x.isOwn(e.AddrPort()) {
+		w = x.promote(e, hash, l, isBusy)
 	}
-	return x.promote(e, hash, l), inPane
+	return w, inPane
 }
 
 // countPackets counts n packets in the second at hand, and reports whether there are enough
@@ -143,18 +149,25 @@ func (x *servers) recordReply(e track.End, isChallenge bool) {
 
 // promote begins to watch a server closely, with the baseline and the times that were counted
 // coarsely. It returns nil if there is no room; that is tried once a second.
-func (x *servers) promote(e track.End, hash uint64, l *lightServer) *watched {
+func (x *servers) promote(e track.End, hash uint64, l *lightServer, isBusy bool) *watched {
+	full := &x.fullSince
+	if !isBusy {
+		full = &x.noneIdleSince
+	}
 	i := len(x.heavy)
 	switch {
 	case i < x.maxHeavy:
 		x.heavy = append(x.heavy, newWatched(x.key))
-	case x.fullSince == x.Now: // there was no room in this second
+	case *full == x.Now: // there was no room in this second
 		return nil
+	case isBusy:
+		i = x.findLeastBusy(l.inPane)
 	default:
-		if i = x.findLeastBusy(l.inPane); i < 0 {
-			x.fullSince = x.Now
-			return nil
-		}
+		i = x.findIdle()
+	}
+	if i < 0 {
+		*full = x.Now
+		return nil
 	}
 	w := x.heavy[i]
 	w.evict(x.book)
@@ -180,6 +193,14 @@ func (x *servers) findLeastBusy(count uint32) int {
 		}
 	}
 	return number
+}
+
+// findIdle returns the index of a server of which no second is kept, without an open incident;
+// else -1.
+func (x *servers) findIdle() int {
+	return slices.IndexFunc(x.heavy, func(w *watched) bool {
+		return x.Now-w.LastAsked > m.BinSeconds && !w.isBusy(x.book)
+	})
 }
 
 // judgeSecond judges the second that ends at each server that is watched closely.

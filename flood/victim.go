@@ -207,7 +207,7 @@ func (x *victim) openIncident(b *book) {
 	x.in, x.isActive, x.lastSec, x.countedTo, x.lastEnd, x.pauseStart = in, true, b.Now, b.Now, b.secondEnd(), 0
 	x.packets, x.seconds, x.announcedPeak, x.requested = 0, 0, 0, 0
 	x.servers.Reset()
-	in.Frame = first.Frame
+	in.Frame, in.SourceSketch = first.Frame, &x.servers
 	for sec := first.Sec; sec <= b.Now; sec++ {
 		x.addSecond(x.At(sec))
 	}

@@ -75,7 +75,7 @@ func (w *world) found(in *Incident, e Event) {
 	x := w.incidents[in.ID-1]
 	x.Incident = *in
 	x.Top, x.Prefixes, x.History = slices.Clone(in.Top), slices.Clone(in.Prefixes), slices.Clone(in.History)
-	x.Evidence = slices.Clone(in.Evidence)
+	x.Evidence, x.SourceSketch = slices.Clone(in.Evidence), nil
 	x.events = append(x.events, e)
 	x.level = max(x.level, in.Level)
 }

@@ -99,7 +99,7 @@ func (m *Meter) addRequest(s *track.Sighting) {
 	x := m.slots.list[at]
 	x.In.add(s)
 	x.LastSeen, x.seen = s.Nanos, s.Age
-	x.kinds[kind].messages++
+	x.kinds[kind].Messages++
 	for _, r := range [...]*row{&x.row, &m.window.kinds[kind]} {
 		c := m.window.follow(r).countRequest(m.window.at)
 		c.BytesIn += uint64(s.Bytes)
@@ -155,7 +155,7 @@ func (m *Meter) addReply(s *track.Sighting) {
 		} else {
 			x.Unasked++
 		}
-		x.kinds[m.kinds.of(s.Type)].messages++
+		x.kinds[m.kinds.of(s.Type)].Messages++
 	}
 	x.LastAnswer, x.seen = s.Nanos, s.Age
 	if last != nil && last.flags&isProven == 0 {
@@ -211,7 +211,7 @@ func (m *Meter) answer(r *request, s *track.Sighting, at uint16) {
 // decide counts what became of n requests of an entry.
 func (m *Meter) decide(r *request, o Outcome, n uint64) {
 	x := m.slots.list[r.slot]
-	x.kinds[r.kind].outcomes[o] += n
+	x.kinds[r.kind].Outcomes[o] += n
 	at := m.window.pointOf(r.since)
 	m.window.follow(&x.row).cell(at).decide(o, uint32(n))
 	m.window.follow(&m.window.kinds[r.kind]).cell(at).decide(o, uint32(n))

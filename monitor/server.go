@@ -14,7 +14,7 @@ type slot struct {
 	end     track.End // zero: of the others
 	isNamed bool      // by Options.Servers
 	Counts
-	kinds      [maxKinds]kindCounts
+	kinds      [maxKinds]KindCounts
 	seen       int64 // age of the last packet
 	profile    track.Profile
 	hasProfile bool
@@ -48,10 +48,10 @@ func (t *Traffic) add(s *track.Sighting) {
 	t.Bytes += uint64(s.Wire)
 }
 
-// kindCounts are the counters of a kind of message at a server.
-type kindCounts struct {
-	messages uint64
-	outcomes [NumOutcomes]uint64 // of requests
+// KindCounts are the counters of a kind of message at a server.
+type KindCounts struct {
+	Messages uint64
+	Outcomes [NumOutcomes]uint64 // of requests
 }
 
 // Outcome is what became of a request.

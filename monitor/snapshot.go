@@ -178,9 +178,9 @@ func (m *Meter) takeServer(x *slot) Server {
 		s.Addr = x.end.AddrPort()
 	}
 	for i := range m.kinds.list {
-		if k, n := &m.kinds.list[i], &x.kinds[i]; n.messages > 0 {
+		if k, n := &m.kinds.list[i], &x.kinds[i]; n.Messages > 0 {
 			s.Messages = append(s.Messages, Message{Protocol: k.protocol, Name: k.message, IsReply: k.reply,
-				HasOutcomes: !k.reply && k.asks != 0, Count: n.messages, Outcomes: n.outcomes})
+				HasOutcomes: !k.reply && k.asks != 0, Count: n.Messages, Outcomes: n.Outcomes})
 		}
 	}
 	return s

@@ -25,6 +25,7 @@ type monitorOptions struct {
 	captureOptions
 	keepOptions
 	tellOptions
+	fleet      fleetOptions
 	config     string
 	check      bool
 	listen     string

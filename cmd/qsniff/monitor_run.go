@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"qsniff/capture"
+	"qsniff/fleet"
 	"qsniff/flood"
 	"qsniff/flood/advice"
 	"qsniff/internal/hostset"
@@ -43,8 +44,10 @@ type monitorRun struct {
 	detector *incidents
 	server   *serve.Server
 	page     *livePage
-	told     *telling     // nil: nobody is told of incidents
-	teller   *tell.Teller // that of told, or one for the page's findings; nil: none are wanted
+	told     *telling            // nil: nobody is told of incidents
+	toFleet  func(fleet.Message) // takes messages for the hub of a fleet; nil: there is none
+	received uint64              // packets that the source has delivered
+	teller   *tell.Teller        // that of told, or one for the page's findings; nil: none are wanted
 	cert     certificate
 	stall    time.Duration // stallAfter, but in tests
 	pulse    atomic.Int64  // when a batch was last read, by monotonic
@@ -155,6 +158,9 @@ func (m *monitorRun) addStages() error {
 	m.detector.Observe(m.logIncident)
 	cfg.Watchers = []track.Watcher{m.meter, m.detector.Detector}
 	m.addTelling(cfg)
+	if m.toFleet != nil {
+		m.addFleet(cfg)
+	}
 	cfg.Progress = m.progress
 	if err := m.addPage(); err != nil {
 		return err
@@ -245,6 +251,7 @@ func (m *monitorRun) progress(read capture.Stats, totals func() tally.Run) {
 		m.server.SetReady(true)
 		m.manager.Notify("READY=1", "STATUS=reading "+m.in.what)
 	})
+	m.received = read.Received
 	m.meter.Read(read.Received)
 	select {
 	case do := <-m.todo:

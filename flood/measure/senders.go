@@ -34,5 +34,8 @@ func (x *Senders) Reset() {
 // Count returns about how many there are.
 func (x *Senders) Count() float64 { return x.distinct.Count() }
 
+// Sketch returns what they are counted with.
+func (x *Senders) Sketch() *sketch.Distinct { return &x.distinct }
+
 // Busiest lists the busiest, busiest first. It returns list, with other elements.
 func (x *Senders) Busiest(list []BusyHost) []BusyHost { return listBusiest(list, x.top) }

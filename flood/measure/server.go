@@ -146,6 +146,9 @@ func (t *Server) MergeSources(all *sketch.Distinct, sort Sort) {
 	all.Merge(&t.currentPane().sources[sort])
 }
 
+// MergeSites adds the larger networks of the queries in the current pane to all.
+func (t *Server) MergeSites(all *sketch.Distinct) { all.Merge(&t.currentPane().sites) }
+
 // MergePreviousSources adds the sources of a sort in the previous pane to all.
 func (t *Server) MergePreviousSources(all *sketch.Distinct, sort Sort) {
 	all.Merge(&t.previousPane().sources[sort])

@@ -2,6 +2,7 @@ package other
 
 import (
 	"qsniff/flood/measure"
+	"qsniff/flood/sketch"
 )
 
 // Spell is how a class of packets goes at a host: what is usual, and the flood that there
@@ -293,6 +294,14 @@ func (s *Spell) Sources() float64 {
 		return 0
 	}
 	return s.view.Count()
+}
+
+// Sketch returns what Sources are counted with, which is the spell's; nil where that is not known.
+func (s *Spell) Sketch() *sketch.Distinct {
+	if s.view == nil {
+		return nil
+	}
+	return s.view.Sketch()
 }
 
 // Viewed returns of how many packets the sources were looked at.
