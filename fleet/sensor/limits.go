@@ -41,8 +41,8 @@ const (
 	emptyWindows = 6
 
 	// The longest messages of each kind, in JSON. A test makes them.
-	serverBytes    = 10 << 10
-	hostBytes      = 1 << 10
+	serverBytes    = 11 << 10
+	hostBytes      = 2 << 10
 	incidentBytes  = 12 << 10
 	findingBytes   = 512
 	inventoryBytes = 2 << 10
