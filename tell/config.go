@@ -31,13 +31,15 @@ type Config struct {
 	Syslog  string `json:"syslog,omitempty"`  // the socket; empty: none
 	Journal string `json:"journal,omitempty"` // likewise
 
+	Fleet *Fleet `json:"fleet,omitempty"` // nil: none
+
 	Reports   bool `json:"reports,omitempty"` // make reports of captures
 	NoSandbox bool `json:"no_sandbox,omitempty"`
 }
 
 // IsEmpty reports whether nothing is told and nothing made.
 func (c *Config) IsEmpty() bool {
-	return c.File == "" && c.HooksFile == "" && len(c.Hooks) == 0 && c.Exec == "" && c.Syslog == "" && c.Journal == "" && !c.Reports
+	return c.File == "" && c.HooksFile == "" && len(c.Hooks) == 0 && c.Exec == "" && c.Syslog == "" && c.Journal == "" && c.Fleet == nil && !c.Reports
 }
 
 // StartsPrograms reports whether the other process has to be able to start programs.
@@ -98,7 +100,7 @@ func (h *Hook) check() error {
 // LoadHooks reads a file as ParseHooks takes it. As there are secrets in it, others must not be able
 // to read it.
 func LoadHooks(name string) ([]Hook, error) {
-	text, err := readSecret(name)
+	text, err := ReadSecret(name, "addresses of webhooks are secrets", longestHooks)
 	var hooks []Hook
 	if err == nil {
 		hooks, err = ParseHooks(text)
@@ -109,7 +111,9 @@ func LoadHooks(name string) ([]Hook, error) {
 	return hooks, nil
 }
 
-func readSecret(name string) (string, error) {
+// ReadSecret reads a file of so many bytes at most that not everybody may read; why says why that is so.
+// The errors do not have its name.
+func ReadSecret(name, why string, longest int64) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return "", errors.Unwrap(err)
@@ -120,11 +124,11 @@ func readSecret(name string) (string, error) {
 		return "", err
 	}
 	if info.Mode().IsRegular() && info.Mode()&0o007 != 0 {
-		return "", errors.New("everybody may read it, and addresses of webhooks are secrets: chmod o= FILE")
+		return "", fmt.Errorf("everybody may read it, and %s: chmod o= FILE", why)
 	}
-	b, err := io.ReadAll(io.LimitReader(f, longestHooks+1))
-	if err == nil && len(b) > longestHooks {
-		err = fmt.Errorf("more than %s", digits.Bytes(longestHooks))
+	b, err := io.ReadAll(io.LimitReader(f, longest+1))
+	if err == nil && int64(len(b)) > longest {
+		err = fmt.Errorf("more than %s", digits.Bytes(float64(longest)))
 	}
 	return string(b), err
 }

@@ -52,4 +52,8 @@ const (
 	// maxAsked is how many orders wait for the other process. Chosen: more incidents than may be
 	// open end at once hardly ever, and one report is made at a time.
 	maxAsked = 64
+
+	// maxFleet is how many messages to the hub of a fleet wait for the other process. Chosen: three
+	// windows of a sensor with all its servers, 1.5 MiB; what the broker has not taken waits there.
+	maxFleet = 256
 )

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +23,8 @@ type Order struct {
 	Reopen bool    `json:"reopen,omitempty"`
 	Report string  `json:"report,omitempty"` // a capture of which to make a report
 	// HooksFile is the file of services, which is to be read again.
-	HooksFile string `json:"hooks_file,omitempty"`
+	HooksFile string        `json:"hooks_file,omitempty"`
+	Fleet     *FleetMessage `json:"fleet,omitempty"`
 }
 
 // Report is a line from the other process: how its start went, what went wrong, and how many Notes
@@ -49,7 +52,7 @@ type SinkCounts struct {
 	Refused uint64 `json:"refused"` // notes that could not be delivered
 }
 
-// Messenger passes Notes to the other process. Put may be called from any goroutine.
+// Messenger passes Notes, and messages of a fleet, to the other process. Put and PutFleet may be called from any goroutine.
 type Messenger struct {
 	queue  *Queue
 	log    func(string)
@@ -59,6 +62,7 @@ type Messenger struct {
 	out    *json.Encoder
 	sinks  []SinkCounts
 	asked  chan Order // besides notes
+	fleet  fleetWay
 	loaded chan error // what came of Order.HooksFile
 	gone   atomic.Bool
 	ended  chan struct{} // the other process has closed its output
@@ -70,7 +74,7 @@ type Messenger struct {
 // it has opened its sinks. It calls log with each line about what went wrong later, from a
 // goroutine of its own.
 func Start(cmd *exec.Cmd, c *Config, log func(string)) (*Messenger, error) {
-	m := &Messenger{queue: NewQueue(), log: log, cmd: cmd, asked: make(chan Order, maxAsked), loaded: make(chan error, 1), ended: make(chan struct{}), wrote: make(chan struct{})}
+	m := &Messenger{queue: NewQueue(), log: log, cmd: cmd, asked: make(chan Order, maxAsked), fleet: newFleetWay(), loaded: make(chan error, 1), ended: make(chan struct{}), wrote: make(chan struct{})}
 	var err error
 	if m.in, err = cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -171,11 +175,15 @@ func (m *Messenger) write() {
 		select {
 		case o, isOpen = <-notes:
 		case o = <-m.asked:
+		case o.Fleet = <-m.fleet.waiting:
 		}
 		m.encode(o)
 	}
 	for len(m.asked) > 0 { // nobody else takes them
 		m.encode(<-m.asked)
+	}
+	for len(m.fleet.waiting) > 0 {
+		m.encode(Order{Fleet: <-m.fleet.waiting})
 	}
 }
 
@@ -188,6 +196,9 @@ func (m *Messenger) encode(o Order) {
 		m.gone.Store(true)
 		if o.Note != nil {
 			m.queue.AddLost(1)
+		}
+		if o.Fleet != nil {
+			m.fleet.lost.Add(1)
 		}
 	}
 }
@@ -230,7 +241,14 @@ func (m *Messenger) Gone() bool { return m.gone.Load() }
 func (m *Messenger) Counts() (way QueueCounts, sinks []SinkCounts) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.queue.Counts(), m.sinks
+	sinks = slices.Clone(m.sinks)
+	for i := range sinks {
+		if x := &sinks[i]; strings.HasPrefix(x.Name, FleetSink) {
+			x.Lost += m.fleet.lost.Load()
+			x.Waiting += len(m.fleet.waiting)
+		}
+	}
+	return m.queue.Counts(), sinks
 }
 
 // Close has everything told that was put, and waits half a second for that. What takes longer the other

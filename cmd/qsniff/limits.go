@@ -48,4 +48,7 @@ const (
 	// longestSecret is the greatest size of the file of a token, in bytes. Chosen: that of a token
 	// and a comment.
 	longestSecret = 4 << 10
+	// longestCreds is the greatest size of the file of credentials for a broker, in bytes. Chosen: that of
+	// a token with a hundred permissions.
+	longestCreds = 64 << 10
 )

@@ -117,6 +117,8 @@ count more:
 Findings are found in messages, which --tell-findings has decoded: that takes twice the
 time. The page has those of the last hour, then: at most 256 that go on and 256 that are over.
 
+` + fleetHelp + `
+
 SIGHUP reads that file again, with the files that it names: thresholds, servers, the token,
 the certificate and the services of --webhooks change without a restart; the log says what does
 not. A service that stays gets what waits for it. The file of --tell is opened anew. SIGTERM ends
@@ -144,6 +146,7 @@ func (o *monitorOptions) register(cmd *cobra.Command) {
 	f.Var(&choice{valueOf(&o.logLevel, "info"), []string{"debug", "info", "warn", "error"}}, "log-level", "log what is at least as important")
 	o.keepOptions.register(cmd)
 	o.registerTell(cmd, "none")
+	o.fleet.register(cmd)
 	o.registerServers(cmd, "give figures to these servers, and report floods at them, only")
 	o.registerPackets(cmd)
 	for _, name := range []string{"listen", "host", "max-servers"} {
@@ -198,7 +201,7 @@ func (o *monitorOptions) prepare(args []string) error {
 		return err
 	}
 	_, err = o.tellConfig()
-	return err
+	return cmp.Or(err, o.fleet.prepare(o.flags.Changed))
 }
 
 // loadToken reads the file of a token; without a name there is none.

@@ -36,8 +36,8 @@ func (o *monitorOptions) printCheck(w io.Writer, args []string) error {
 		tls = "encrypted"
 	}
 	servers := cmp.Or(o.servers, "those that answer")
-	_, err = fmt.Fprintf(w, "monitor would %s\nlisten:  %s, %s, %s\nservers: %s, at most %d that are not named\ntell:    %s\n",
-		what, o.listen, token, tls, servers, o.maxServers, cmp.Or(strings.Join(sinks, ", "), "nobody"))
+	_, err = fmt.Fprintf(w, "monitor would %s\nlisten:  %s, %s, %s\nservers: %s, at most %d that are not named\ntell:    %s\nfleet:   %s\n",
+		what, o.listen, token, tls, servers, o.maxServers, cmp.Or(strings.Join(sinks, ", "), "nobody"), o.fleet.describe())
 	return err
 }
 
@@ -82,6 +82,7 @@ func (o *monitorOptions) checkPlaces(args []string) (sinks []string, err error) 
 	if err != nil {
 		return nil, err
 	}
+	c.Fleet = o.fleet.config()
 	return messenger.Check(c)
 }
 

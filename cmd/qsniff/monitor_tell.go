@@ -15,10 +15,13 @@ func (m *monitorRun) startTelling() error {
 	if err != nil {
 		return err
 	}
-	c.NoSandbox, c.Reports = m.opts.noSandbox, m.opts.reports
+	c.NoSandbox, c.Reports, c.Fleet = m.opts.noSandbox, m.opts.reports, m.opts.fleet.config()
 	m.told, err = m.opts.startTelling(c, m.opts.ownServers, func(text string) { m.log.Warn("telling", "what", text) })
 	if m.in.live != nil {
 		m.in.live.told = m.told // it asks for reports of files
+	}
+	if c.Fleet != nil {
+		m.toFleet = m.putFleet
 	}
 	return err
 }

@@ -186,7 +186,11 @@ func (t *telling) finish() (lines []string) {
 			add("%s: %d made, %d skipped, %d failed", s.Name, s.Sent, s.Lost, s.Refused)
 			continue
 		}
-		add("told %s: %s%s", sinks[i].Name, count(sinks[i].Sent, "note"), describeUntold(&sinks[i]))
+		what := "note"
+		if strings.HasPrefix(sinks[i].Name, tell.FleetSink) {
+			what = "message"
+		}
+		add("told %s: %s%s", sinks[i].Name, count(sinks[i].Sent, what), describeUntold(&sinks[i]))
 	}
 	return lines
 }

@@ -1,6 +1,7 @@
 package messenger
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,11 @@ func (s *server) enterSandbox() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if s.fleet != nil {
+		if err := s.fleet.addRights(&p, c.Fleet); err != nil {
+			return "", err
+		}
+	}
 	s.ports = p.Connect
 	if p.User != nil { // who could not open the file again
 		for _, x := range s.posts {
@@ -44,6 +50,44 @@ func (s *server) enterSandbox() (string, error) {
 	}
 	status, err := sandbox.Enter(p)
 	return status.String(), err
+}
+
+// allowNames adds what it takes to find hosts by their names.
+func allowNames(p *sandbox.Policy) {
+	for _, path := range readable {
+		if _, err := os.Stat(path); err == nil && !slices.Contains(p.Read, path) {
+			p.Read = append(p.Read, path)
+		}
+	}
+	p.Connect, p.SendUDP = append(p.Connect, dns), []uint16{dns}
+}
+
+// addRights adds what it takes to reach the broker, and to read credentials again and the spool. Whoever
+// replaces a file makes another one of its name, so the right is one to the folder.
+func (f *fleetPost) addRights(p *sandbox.Policy, c *tell.Fleet) error {
+	allowNames(p)
+	for _, b := range f.brokers {
+		p.Connect = append(p.Connect, b.Port)
+	}
+	for _, file := range []string{c.Creds, c.CA} {
+		if file != "" {
+			p.Read = append(p.Read, filepath.Dir(file))
+		}
+	}
+	if c.Spool == "" {
+		return nil
+	}
+	p.Read, p.Write = append(p.Read, c.Spool), append(p.Write, c.Spool)
+	owner, err := sandbox.OwnerOf(c.Spool)
+	switch {
+	case err != nil:
+		return err
+	case p.User == nil && len(p.Write) == 1:
+		p.User = owner
+	case (p.User == nil) != (owner == nil) || owner != nil && *p.User != *owner:
+		return fmt.Errorf("%s and %s have different owners: without root's rights one of them could not be written", p.Write[0], c.Spool)
+	}
+	return nil
 }
 
 // policyFor returns what the sinks still need, and other services at the usual port.
@@ -67,12 +111,11 @@ func policyFor(c *tell.Config, hooks []tell.Hook) (p sandbox.Policy, err error) 
 	if len(hooks) == 0 && c.HooksFile == "" {
 		return p, nil
 	}
-	for _, path := range append(slices.Clone(readable), filepath.Dir(c.HooksFile)) {
-		if _, err := os.Stat(path); err == nil {
-			p.Read = append(p.Read, path)
-		}
+	allowNames(&p)
+	if c.HooksFile != "" {
+		p.Read = append(p.Read, filepath.Dir(c.HooksFile))
 	}
-	p.Connect, p.SendUDP = []uint16{dns, https}, []uint16{dns}
+	p.Connect = append(p.Connect, https)
 	for i := range hooks {
 		p.Connect = append(p.Connect, hooks[i].Port())
 	}

@@ -1,6 +1,7 @@
 package messenger
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,8 +17,13 @@ import (
 	"time"
 
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	natsserver "github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 
+	"qsniff/fleet/outbox"
 	"qsniff/internal/test/child"
+	"qsniff/internal/test/natstest"
 	"qsniff/internal/test/timing"
 	"qsniff/tell"
 )
@@ -36,12 +42,15 @@ type findings struct {
 	Read, Write, Resolve string
 	Connect, Exec        string
 	Reload               string
+	Fleet                outbox.Counts
+	FleetLog             []string
 }
 
 func TestMain(m *testing.M) { child.Main(m, obey) }
 
 func obey(o orders) error {
-	s := &server{opt: Options{clock: systemClock{}}, config: o.Config, out: json.NewEncoder(os.Stderr)}
+	var said bytes.Buffer
+	s := &server{opt: Options{clock: systemClock{}}, config: o.Config, out: json.NewEncoder(&said)}
 	var f findings
 	var err error
 	if err = s.open(); err == nil {
@@ -60,6 +69,14 @@ func obey(o orders) error {
 		if err != nil {
 			f.Sinks[i] = err.Error()
 		}
+	}
+	if s.fleet != nil {
+		for no := range 100 {
+			s.fleet.put(fleetMessage(no + 1))
+		}
+		s.fleet.box.Close()
+		s.fleet.run(context.Background())
+		f.Fleet, f.FleetLog = s.fleet.box.Counts(), strings.Split(said.String(), "\n")
 	}
 	f.Reload = textOf(s.loadHooks(o.Config.HooksFile))
 	_, err = os.ReadFile(o.Foreign)
@@ -127,6 +144,49 @@ func TestRights(t *testing.T) {
 	f = runChild(t, o)
 	if f.Read != "" || f.Exec != "" || !strings.HasPrefix(f.Status, "none: it starts programs") || len(f.Sinks) != 5 || strings.Join(f.Sinks, "") != "" {
 		t.Errorf("with a program: %+v", f)
+	}
+}
+
+// TestFleetRights: in its sandbox the process finds its broker, reads credentials that were replaced, and
+// writes its spool, and nothing else.
+func TestFleetRights(t *testing.T) {
+	if v, err := landlock.LandlockGetABIVersion(); err != nil || v < 4 {
+		t.Skipf("the kernel has no rules for ports: %d, %v", v, err)
+	}
+	closed := httptest.NewServer(nil)
+	defer closed.Close()
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, errKey := pair.PublicKey()
+	seed, errSeed := pair.Seed()
+	b := natstest.Start(t, func(o *natsserver.Options) {
+		o.Nkeys = []*natsserver.NkeyUser{{Nkey: public}}
+	})
+	dir := t.TempDir()
+	creds := filepath.Join(dir, "etc", "creds")
+	o := orders{Foreign: filepath.Join(dir, "foreign"), Closed: closed.Listener.Addr().String()}
+	if err := errors.Join(errKey, errSeed, os.WriteFile(o.Foreign, nil, 0o600), os.Mkdir(filepath.Dir(creds), 0o700), os.WriteFile(creds, seed, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	o.Config = tell.Config{Fleet: &tell.Fleet{URL: strings.Replace(b.URL(), "127.0.0.1", "localhost", 1), Name: "web-1", Prefix: "qsniff", Creds: creds,
+		Spool: filepath.Join(dir, "spool")}}
+	f := runChild(t, o)
+	if log := strings.Join(f.FleetLog, ""); f.Open != "" || !strings.Contains(log, "the broker has no stream") || strings.Contains(log, "denied") || f.Fleet.Waiting != 100 {
+		t.Errorf("without a stream: %+v", f)
+	}
+	const refused = "permission denied"
+	if f.Read != refused || f.Write != refused || f.Connect != refused || f.Exec != refused {
+		t.Errorf("%+v", f)
+	}
+	natstest.MakeStream(t, b.Connect(nats.Nkey(public, pair.Sign)), "FLEET", "qsniff.*.*")
+	f = runChild(t, o)
+	if f.Fleet != (outbox.Counts{Sent: 200}) {
+		t.Errorf("%+v", f)
+	}
+	if got := natstest.Messages(t, b.Connect(nats.Nkey(public, pair.Sign)), "FLEET"); len(got) != 100 {
+		t.Errorf("%d messages", len(got))
 	}
 }
 

@@ -36,6 +36,8 @@ type server struct {
 	hooks   []tell.Hook  // of them
 	ports   []uint16     // that the sandbox lets hooks have; nil: any
 	reports *reportMaker // nil: none are made
+	fleet   *fleetPost   // nil: there is none
+	isCheck bool         // nothing will be told
 	start   func(*post)  // starts the workers of a post
 	mu      sync.Mutex   // guards out, and changes of posts
 	out     *json.Encoder
@@ -63,6 +65,9 @@ func Serve(in io.Reader, out io.Writer, o Options) error {
 	}
 	if err != nil {
 		s.closeSinks()
+		if s.fleet != nil {
+			s.fleet.box.Discard()
+		}
 		s.send(tell.Report{Failed: err.Error()})
 		return nil // it was told
 	}
@@ -74,7 +79,7 @@ func Serve(in io.Reader, out io.Writer, o Options) error {
 // Check opens the sinks of a configuration and closes them again. It returns their names, or why a
 // start would fail. A file that was not there is removed again.
 func Check(c *tell.Config) (sinks []string, err error) {
-	s := &server{opt: Options{clock: systemClock{}}, config: *c}
+	s := &server{opt: Options{clock: systemClock{}}, config: *c, isCheck: true}
 	_, missing := os.Lstat(c.File)
 	wasMissing := missing != nil
 	err = s.open()
@@ -121,6 +126,13 @@ func (s *server) open() error {
 			}
 		}
 	}
+	if c.Fleet != nil {
+		var err error
+		if s.fleet, err = openFleet(c.Fleet, s.isCheck, s.log); err != nil {
+			s.fleet = nil
+			return err
+		}
+	}
 	if c.Reports {
 		s.reports = &reportMaker{command: s.opt.Report, log: s.log}
 	}
@@ -158,6 +170,9 @@ func (s *server) run(orders *json.Decoder) {
 	for _, p := range s.posts {
 		s.start(p)
 	}
+	if s.fleet != nil {
+		working.Go(func() { s.fleet.run(ctx) })
+	}
 	stop := make(chan struct{})
 	var reporting sync.WaitGroup
 	reporting.Go(func() { s.reportCounts(stop) })
@@ -170,6 +185,9 @@ func (s *server) run(orders *json.Decoder) {
 	}
 	for _, p := range s.posts {
 		p.queue.Close()
+	}
+	if s.fleet != nil {
+		s.fleet.box.Close()
 	}
 	if s.reports != nil {
 		working.Go(s.reports.wait)
@@ -211,6 +229,9 @@ func (s *server) obey(o *tell.Order) {
 			x.reopen()
 		}
 	}
+	if o.Fleet != nil && s.fleet != nil {
+		s.fleet.put(o.Fleet)
+	}
 	if o.Report != "" && s.reports != nil {
 		s.reports.start(o.Report)
 	}
@@ -235,6 +256,9 @@ func (s *server) counts() []tell.SinkCounts {
 	all := []tell.SinkCounts{}
 	for _, p := range s.list() {
 		all = append(all, p.sinkCounts())
+	}
+	if s.fleet != nil {
+		all = append(all, s.fleet.sinkCounts())
 	}
 	if s.reports != nil {
 		all = append(all, s.reports.sinkCounts())
