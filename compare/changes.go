@@ -82,27 +82,7 @@ func (r *Result) Parts(reg *dissect.Registry, d *Difference) (parts []Part, more
 	if msgs[0] == nil || msgs[1] == nil || msgs[0].Type != msgs[1].Type {
 		return []Part{differingBytes(forms[0], forms[1])}, 0
 	}
-	type place struct {
-		def *dissect.Def
-		nth int
-	}
-	fields := [2]map[place]*dissect.Field{{}, {}}
-	var order []place
-	for i, m := range msgs {
-		seen := map[*dissect.Def]int{}
-		for j := range m.Fields {
-			f := &m.Fields[j]
-			if k := f.Def.Kind; k == dissect.Group || k == dissect.List || f.Flags&(dissect.Aux|dissect.Generated) != 0 {
-				continue
-			}
-			p := place{f.Def, seen[f.Def]}
-			seen[f.Def]++
-			fields[i][p] = f
-			if i == 0 || fields[0][p] == nil {
-				order = append(order, p)
-			}
-		}
-	}
+	fields, order := listPlaces(&msgs)
 	if len(forms[0]) != len(msgs[0].Data) && bytes.Equal(msgs[0].Data, msgs[1].Data) { // a further message in the segment
 		return []Part{differingBytes(forms[0], forms[1])}, 0
 	}
@@ -126,6 +106,34 @@ func (r *Result) Parts(reg *dissect.Registry, d *Difference) (parts []Part, more
 		parts = append(parts, x)
 	}
 	return parts, more
+}
+
+// place is a field of a message: which one of those with a definition.
+type place struct {
+	def *dissect.Def
+	nth int
+}
+
+// listPlaces returns the fields of two messages by their places, and these in order: those of the first message, then
+// those that the second one alone has.
+func listPlaces(msgs *[2]*dissect.Message) (fields [2]map[place]*dissect.Field, order []place) {
+	for i, m := range msgs {
+		fields[i] = map[place]*dissect.Field{}
+		seen := map[*dissect.Def]int{}
+		for j := range m.Fields {
+			f := &m.Fields[j]
+			if k := f.Def.Kind; k == dissect.Group || k == dissect.List || f.Flags&(dissect.Aux|dissect.Generated) != 0 {
+				continue
+			}
+			p := place{f.Def, seen[f.Def]}
+			seen[f.Def]++
+			fields[i][p] = f
+			if i == 0 || fields[0][p] == nil {
+				order = append(order, p)
+			}
+		}
+	}
+	return fields, order
 }
 
 // dissect returns the message in a form of a datagram, or nil if it is none whose values may be shown.

@@ -78,7 +78,7 @@ const (
 	maxSets = 1 << 11
 
 	// maxConns is how many connections over TCP are remembered, and the directions of these for each capture; the one that was
-	// silent longest is evicted. Chosen: consoles have few, and a scan of them takes 2 MiB.
+	// silent longest is evicted. Chosen: consoles have few, and all of it takes 3 MiB.
 	maxConns = 1 << 13
 
 	// maxOneSided is how many connections that one capture alone has are listed; the others are counted.

@@ -239,29 +239,7 @@ func (p *diffPage) writeKinds() {
 func (p *diffPage) writeBasis() {
 	p.writeTitle("Basis", "")
 	c := &p.r.Clock
-	for s, name := range diffSides {
-		n := &p.r.Captures[s]
-		var outside uint64
-		for _, k := range p.r.Counts[s][compare.Outside] {
-			outside += k
-		}
-		line := name + ": " + digits.Counted(n.Packets, "packet") + ", of which "
-		switch datagrams, segments := digits.Counted(n.Datagrams, "UDP datagram"), digits.Counted(n.Segments, "TCP segment"); {
-		case n.Segments == 0:
-			line += digits.Counted(n.Datagrams, "UDP datagram is compared", "UDP datagrams are compared")
-		case n.Datagrams == 0:
-			line += digits.Counted(n.Segments, "TCP segment of a console is compared", "TCP segments of consoles are compared")
-		default:
-			line += datagrams + " and " + segments + " of consoles are compared"
-		}
-		if n.TCP > 0 {
-			line += "; " + digits.Counted(n.TCP, "other TCP segment is counted only", "other TCP segments are counted only")
-		}
-		if outside > 0 {
-			line += "; " + grouped(outside) + " at a time, or within " + digits.Span(p.r.Wait) + " of the end of one, that the other does not cover"
-		}
-		p.writeLine(tableIndent, "%s", line)
-	}
+	p.writeCaptures()
 	if n := p.r.Unwanted[0] + p.r.Unwanted[1]; n > 0 {
 		p.writeLine(tableIndent, "%s the filter: no figure but the first of each capture counts them.", digits.Counted(n, "datagram does not match", "datagrams do not match"))
 	}
@@ -290,6 +268,33 @@ func (p *diffPage) writeBasis() {
 		p.writeLine(tableIndent, "%s before the wait was over, for lack of memory: --memory gives more.", digits.Counted(p.r.JudgedEarly, "datagram was judged", "datagrams were judged"))
 	}
 	p.writeLimits()
+}
+
+// writeCaptures writes what of each capture is compared.
+func (p *diffPage) writeCaptures() {
+	for s, name := range diffSides {
+		n := &p.r.Captures[s]
+		var outside uint64
+		for _, k := range p.r.Counts[s][compare.Outside] {
+			outside += k
+		}
+		line := name + ": " + digits.Counted(n.Packets, "packet") + ", of which "
+		switch datagrams, segments := digits.Counted(n.Datagrams, "UDP datagram"), digits.Counted(n.Segments, "TCP segment"); {
+		case n.Segments == 0:
+			line += digits.Counted(n.Datagrams, "UDP datagram is compared", "UDP datagrams are compared")
+		case n.Datagrams == 0:
+			line += digits.Counted(n.Segments, "TCP segment of a console is compared", "TCP segments of consoles are compared")
+		default:
+			line += datagrams + " and " + segments + " of consoles are compared"
+		}
+		if n.TCP > 0 {
+			line += "; " + digits.Counted(n.TCP, "other TCP segment is counted only", "other TCP segments are counted only")
+		}
+		if outside > 0 {
+			line += "; " + grouped(outside) + " at a time, or within " + digits.Span(p.r.Wait) + " of the end of one, that the other does not cover"
+		}
+		p.writeLine(tableIndent, "%s", line)
+	}
 }
 
 // writeLimits writes what there was no room for.
