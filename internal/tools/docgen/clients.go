@@ -21,7 +21,8 @@ What counts is a visit: the exchanges of one client address with one server with
 were answered. Packets from invented addresses, which nobody answers, show nothing. A client is shown by the visit that showed most. It is no
 proof: a program can ask as another one does, two that share an address can look like a third, and scanners that send a single
 request for information through their system cannot be told from programs that do. Those that make packets themselves are: their time
-to live is not that of a system, and a machine on the way that sets it to 255 would make a program that asks once look like them.
+to live is not that of a system. A machine on the way that sets it to 255 would make a program that asks once look like them, and so do
+requests in the name of somebody else that a server answers, as in a reflection: these are made in the same way.
 
 Nothing is claimed of programs that were neither recorded nor published. Of the Steam client one remark is published, about the list of
 servers in games; of the program itself nothing, and services such as BattleMetrics publish neither. At a server they are unknown-.
