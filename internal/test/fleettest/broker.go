@@ -3,6 +3,7 @@ package fleettest
 import (
 	"errors"
 	"net"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -24,10 +25,13 @@ type Broker struct {
 }
 
 // KeepClock has the one clock of nats-server that is no broker's own, and would stop that of a bubble,
-// run outside. It is called before the bubble begins.
+// run outside. It is called before the bubble begins, and empties what was pooled in another one: timers
+// of a bubble are of no use outside of it.
 func KeepClock(t testing.TB) {
 	ats.Register()
 	t.Cleanup(ats.Unregister)
+	runtime.GC() // what is in a sync.Pool outlives one collection
+	runtime.GC()
 }
 
 // NewBroker returns a broker that keeps its streams in a folder. It is down.

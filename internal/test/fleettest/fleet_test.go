@@ -113,6 +113,7 @@ func (s *scene) checkCounts(t *testing.T) {
 // TestFleet: what no host sees is found in what all of them count, as well as by one detector that sees
 // all packets.
 func TestFleet(t *testing.T) {
+	t.Parallel()
 	hosts, events := 200, slices.Concat(Carpets, Floods, Calm)
 	if testing.Short() {
 		hosts, events = 12, []*Event{Carpets[0], Calm[0]}

@@ -12,6 +12,7 @@ import (
 // TestMergedCounts: the sketches of all servers for a window, merged, count what came to the fleet in
 // exactly that window.
 func TestMergedCounts(t *testing.T) {
+	t.Parallel()
 	type merged struct{ sources, sites sketch.Distinct }
 	windows := map[int64]*merged{}
 	f := NewFleet(FleetOptions{World: Options{Hosts: 20, Seed: 2, Start: dawn.Add(3 * time.Second)}, Secret: Secret(), Put: func(x *Sensor, m fleet.Message) {
