@@ -136,7 +136,7 @@ func TestSubjects(t *testing.T) {
 	if sensor != "ams-1" || k != KindHost || err != nil {
 		t.Errorf("got %q, %q, %v", sensor, k, err)
 	}
-	for _, subject := range []string{"", "qsniff", "qsniff.", "qsniff.a", "qsniff..server", "other.a.server", "qsniff.a b.server", "qsniff." + strings.Repeat("a", MaxName+1) + ".server"} {
+	for _, subject := range []string{"", "qsniff", "qsniff.", "qsniff.a", "qsniff..server", "other.a.server", "qsniff.a b.server", "qsniff._hub.server", "qsniff." + strings.Repeat("a", MaxName+1) + ".server"} {
 		if sensor, _, err := ParseSubject("qsniff", subject); err == nil {
 			t.Errorf("%q is of sensor %q", subject, sensor)
 		}

@@ -42,13 +42,13 @@ func (h *Head) MessageID() string {
 
 // CheckName returns an error if a sensor cannot have that name: it is a word of a subject.
 func CheckName(name string) error {
-	isWord := name != "" && len(name) <= MaxName
+	isWord := name != "" && len(name) <= MaxName && name != HubName
 	for i := range len(name) {
 		c := name[i]
 		isWord = isWord && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
 	}
 	if !isWord {
-		return fmt.Errorf("%.100q: the name of a sensor is 1 to %d letters, digits, - and _", name, MaxName)
+		return fmt.Errorf("%.100q: the name of a sensor is 1 to %d letters, digits, - and _, and not %s", name, MaxName, HubName)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"qsniff/fleet"
 	"qsniff/internal/test/natstest"
 	"qsniff/internal/test/timing"
 )
@@ -27,7 +28,7 @@ func numbers(t *testing.T, js jetstream.JetStream) (all []string) {
 	t.Helper()
 	for _, m := range natstest.Messages(t, js, stream) {
 		id := m.Header.Get(jetstream.MsgIDHeader)
-		if sensor, _, _ := strings.Cut(id, "/"); m.Subject != "qsniff."+sensor+".server" || m.Header.Get(sentHeader) == "" {
+		if sensor, _, _ := strings.Cut(id, "/"); m.Subject != "qsniff."+sensor+".server" || m.Header.Get(fleet.HeaderSent) == "" {
 			t.Errorf("%s at %s, header %v", id, m.Subject, m.Header)
 		}
 		all = append(all, id)

@@ -35,10 +35,6 @@ var (
 	errNoAck = errors.New("no acknowledgement in time")
 )
 
-// inbox is the subject below which acknowledgements come. It has the name of the sensor, so that its
-// credentials need no right to read what others are answered.
-func (o *Outbox) inbox() string { return "_INBOX." + o.opt.Sensor }
-
 // connect makes a session. It waits for connectTime at most for each broker.
 func (o *Outbox) connect() (*session, error) {
 	s := &session{trouble: make(chan error, 1), window: 1}
@@ -50,7 +46,7 @@ func (o *Outbox) connect() (*session, error) {
 	}
 	opts := []nats.Option{
 		nats.Name("qsniff " + o.opt.Sensor), nats.NoReconnect(), nats.IgnoreDiscoveredServers(), nats.Timeout(connectTime),
-		nats.CustomInboxPrefix(o.inbox()), nats.SkipHostLookup(),
+		nats.CustomInboxPrefix(fleet.InboxPrefix(o.opt.Sensor)), nats.SkipHostLookup(),
 		nats.SetCustomDialer(o.dialer()),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { fail(err) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -101,16 +97,12 @@ func (o *Outbox) urls() (text string) {
 	return text
 }
 
-// sentHeader has the time at which a message was published, in nanoseconds since 1970 by the clock of
-// the sensor: with the broker's it shows how wrong that is.
-const sentHeader = "Qsniff-Sent"
-
 // publish publishes a message.
 func (s *session) publish(o *Outbox, r *record) {
 	f := flight{record: r, at: time.Now()}
 	m := nats.NewMsg(fleet.Subject(o.opt.Prefix, o.opt.Sensor, r.Kind))
 	m.Data = r.Line
-	m.Header.Set(sentHeader, strconv.FormatInt(f.at.UnixNano(), 10))
+	m.Header.Set(fleet.HeaderSent, strconv.FormatInt(f.at.UnixNano(), 10))
 	f.ack, f.failed = s.js.PublishMsgAsync(m, jetstream.WithMsgID(r.ID), jetstream.WithRetryAttempts(0))
 	s.flying = append(s.flying, f)
 }

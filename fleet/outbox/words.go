@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"qsniff/fleet"
 	"qsniff/internal/display"
 )
 
@@ -56,7 +57,7 @@ func (o *Outbox) wordsForRights(err error) string {
 	switch {
 	case errors.Is(err, nats.ErrPermissionViolation):
 		return fmt.Sprintf("permission denied: the credentials must allow to publish to %s.%s.> and to subscribe to %s.>",
-			o.opt.Prefix, o.opt.Sensor, o.inbox())
+			o.opt.Prefix, o.opt.Sensor, fleet.InboxPrefix(o.opt.Sensor))
 	case errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAccountAuthExpired):
 		return "the broker refuses the credentials: they have expired"
 	case errors.Is(err, nats.ErrAuthRevoked):

@@ -129,14 +129,14 @@ var allowed = map[string][]string{
 
 // confined are modules that only these packages may import, beside tests: gopacket is not fit for hostile
 // input; what reads Markdown and HTML is for the tool that writes the site, and no part of the program;
-// the broker is for the hub, its client for those who speak with it, and Parquet for exports.
+// the broker is for the hub, its client for those who speak with it, in processes that see no packets, and
+// Parquet for exports.
 var confined = map[string][]string{
 	"gopacket":              {"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"},
 	"goldmark":              {"internal/tools/site"},
 	"golang.org/x/net/html": {"internal/tools/site"},
 	"nats-io/nats-server":   {"fleet/hub/broker", "internal/test/natstest", "internal/test/fleettest"},
 	"nats-io/nats.go":       {"fleet/outbox", "fleet/hub", "fleet/hub/broker", "fleet/hub/export", "cmd/qsniff-hub", "internal/test/natstest", "internal/test/fleettest"},
-	"nats-io/nkeys":         {"fleet/outbox", "fleet/hub/broker", "internal/test/natstest"},
 	"parquet-go":            {"fleet/hub/export"},
 }
 
