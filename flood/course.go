@@ -31,6 +31,7 @@ type course struct {
 	wasRefused       bool    // there was no room for its incident, and the verdict holds
 	hasWaited        bool    // a note waited for those of other servers of the network
 	sources          sketch.Distinct
+	sourcesTo        int32         // last second of the streak that sources holds
 	summary          *summary      // of the incident so far; nil: none is open
 	shape            measure.Shape // of its packets
 	leak             leak          // what guesses brought
@@ -72,23 +73,6 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 	if !s.isJoined(c, v) && !s.joinNote(c, v) {
 		c.openIncident(s, v)
 	}
-}
-
-// countStreak counts the second in the streak, and reports whether its verdict has a kind.
-func (c *course) countStreak(s *serverSecond, v verdict) bool {
-	k := &c.streak
-	hasVerdict := k.add(v, s.Now, s.lim.BurstRate)
-	if v.kind == NoKind {
-		c.hasWaited, c.wasRefused = false, false
-	}
-	if !hasVerdict && k.pulses.last != s.Now {
-		return false
-	}
-	if k.firstSecond() == s.Now {
-		c.sources.Reset()
-	}
-	s.server.MergeSources(&c.sources, c.packetSort()) // the sketches have lost it when the next pulse comes
-	return hasVerdict
 }
 
 // isLongEnough reports whether the verdict has held for long enough to open an incident.

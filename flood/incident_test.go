@@ -4,8 +4,8 @@ import (
 	"net/netip"
 	"testing"
 
+	"qsniff/dissect"
 	"qsniff/internal/hostset"
-
 	"qsniff/track"
 )
 
@@ -77,5 +77,23 @@ func TestKindCodes(t *testing.T) {
 		if got := k.Code(); got != want[k] || got == "" {
 			t.Errorf("%v\ngot  %s\nwant %s", k, got, want[k])
 		}
+	}
+}
+
+// The sources of an incident are none of the one before at the same server, also if its first second
+// could still be a crowd.
+func TestSecondIncidentHasItsOwnSources(t *testing.T) {
+	w := newWorld(1)
+	s := w.server(usual, 27015)
+	w.daily(s, .3, 600*sec)
+	invent(w, s, 1500, t0, t0+20*sec)
+	w.every(400, 420*sec, 480*sec, func(i int) { w.query(w.client(50_000+i%250), w.port(), s, dissect.AskInfo, false) })
+	w.run(600 * sec)
+	if len(w.incidents) != 2 {
+		w.logIncidents(t)
+		t.Fatalf("got  %d incidents\nwant two", len(w.incidents))
+	}
+	if got := w.incidents[1].Sources; got < 250 || got > 500 {
+		t.Errorf("sources\ngot  %.0f\nwant 250, and some visitors", got)
 	}
 }

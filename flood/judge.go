@@ -20,10 +20,14 @@ type Verdict struct {
 	IsUrgent   bool // at this rate it needs to hold for a shorter time
 }
 
-// HasAlarm reports whether the rates are those that ask for a verdict, beside the baseline in f.
+// HasAlarm reports whether the rates are those that ask for a verdict, beside the baseline in f. Where
+// many servers are added up, what came above it in ten seconds may be as much as at a single server
+// adds up over minutes.
 func (j *Judge) HasAlarm(f *measure.Features) bool {
-	return f[measure.Rate10] >= max(j.lim.SlowRate, j.lim.SlowFactor*f[measure.Base]) ||
-		f[measure.RateNow] >= max(j.lim.SurgeRate, j.lim.SurgeFactor*f[measure.Base])
+	base := f[measure.Base]
+	return f[measure.Rate10] >= max(j.lim.SlowRate, j.lim.SlowFactor*base) ||
+		f[measure.RateNow] >= max(j.lim.SurgeRate, j.lim.SurgeFactor*base) ||
+		measure.PaneSeconds*(f[measure.Rate10]-base-max(2, base/2)) > j.lim.DriftSum
 }
 
 // JudgeServer returns the verdict on the queries to one server, without regard to its rate.

@@ -26,7 +26,7 @@ func TestJudge(t *testing.T) {
 		{"a crowd", func(f *m.Features) {
 			f[m.Rate10], f[m.Base], f[m.Sources], f[m.Challenged], f[m.Echoed], f[m.ChallengedShare] = 150, 10, 1000, 900, .9, .9
 		}, true, Crowd, Crowd},
-		{"no more than usual", func(f *m.Features) { f[m.Rate10], f[m.Base], f[m.Sources] = 150, 40, 100 }, false, Crowd, Crowd},
+		{"no more than usual", func(f *m.Features) { f[m.Rate10], f[m.Base], f[m.Sources] = 150, 100, 100 }, false, Crowd, Crowd},
 	} {
 		var f m.Features
 		f[m.Completion], f[m.Echoed], f[m.Pace] = math.NaN(), math.NaN(), math.NaN()
@@ -43,5 +43,28 @@ func TestJudge(t *testing.T) {
 	}
 	if KindNamed("flood_spoofed") != FloodSpoofed || KindNamed("of a later version") != NoKind {
 		t.Error("kinds have other names")
+	}
+}
+
+// What many servers get together asks for a verdict where it is far above what is usual, in proportion or
+// in number.
+func TestJudgeHasAlarm(t *testing.T) {
+	j := NewJudge(Defaults())
+	for _, tc := range []struct {
+		rate, now, base float64
+		want            bool
+	}{
+		{29, 29, 1, false},
+		{30, 30, 1, true},
+		{101, 101, 40, true},   // 41 above it
+		{99, 99, 40, false},    // 39 above it
+		{375, 375, 125, true},  // forty busy servers with six more each
+		{220, 220, 125, false}, // a busier evening
+		{40, 2600, 125, true},
+	} {
+		f := m.Features{m.Rate10: tc.rate, m.RateNow: tc.now, m.Base: tc.base}
+		if got := j.HasAlarm(&f); got != tc.want {
+			t.Errorf("%v/s, %v/s now, usually %v/s: got %v, want %v", tc.rate, tc.now, tc.base, got, tc.want)
+		}
 	}
 }

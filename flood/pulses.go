@@ -125,6 +125,28 @@ func (k *streak) firstSecond() int32 {
 // hasPause reports whether there are pulses with a pause between them.
 func (p *pulses) hasPause() bool { return p.alerts > 0 && p.first > p.start }
 
+// countStreak counts the second in the streak, and reports whether its verdict has a kind.
+func (c *course) countStreak(s *serverSecond, v verdict) bool {
+	k := &c.streak
+	hasVerdict := k.add(v, s.Now, s.lim.BurstRate)
+	if v.kind == NoKind {
+		c.hasWaited, c.wasRefused = false, false
+	}
+	if !hasVerdict && k.pulses.last != s.Now {
+		return false
+	}
+	first := k.firstSecond()
+	if !hasVerdict && k.pulses.alerts == 0 { // a pulse begins, and it is not known yet of what
+		first = k.pulses.first
+	}
+	if c.sourcesTo < first { // they are those of an incident or a streak before
+		c.sources.Reset()
+	}
+	c.sourcesTo = s.Now
+	s.server.MergeSources(&c.sources, c.packetSort()) // the sketches have lost it when the next pulse comes
+	return hasVerdict
+}
+
 // addStreak adds the seconds from start to now to the incident that opens: all of them, or
 // where it came in pulses, these with the second before and after each.
 func (c *course) addStreak(s *serverSecond, start int32) {

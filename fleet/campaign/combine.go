@@ -171,8 +171,22 @@ func (s *sum) measureSources(f *measure.Features) {
 	if top := s.networks.top(1); len(top) > 0 {
 		f[measure.Prefix] = min(1, measure.Share(float64(top[0].Queries), queriesOf(f)))
 		f[measure.PrefixRate] = f[measure.Prefix] * f[measure.Rate10] / float64(s.servers)
+		s.measureVictim(f)
 	}
 }
+
+// measureVictim adds up what the busiest source sends, where it is in the same network at most servers and
+// proved its address at few of them: in whose name many servers are asked a little, it gets all of their
+// answers.
+func (s *sum) measureVictim(f *measure.Features) {
+	if f[measure.Prefix] >= victimShare && f[measure.Top1] >= victimShare && f[measure.BiggestProven] < 1 {
+		f[measure.Biggest] = f[measure.Prefix] * f[measure.Rate10]
+	}
+}
+
+// victimShare is the share of all queries from which on they are in the name of one victim. Chosen: as
+// few_share.
+const victimShare = 0.6
 
 // The sources that servers usually challenge are subtracted as package measure does at one of them, from
 // crowdFactor times as many as usual on, and at least minChallenged.

@@ -70,6 +70,7 @@ type incident struct {
 	Protocol string          `json:"protocol"`
 	Target   string          `json:"target"`
 	Server   netip.AddrPort  `json:"server,omitzero"`
+	Servers  int             `json:"servers"`
 	Source   fleet.Sealed    `json:"source,omitzero"`
 	Start    int64           `json:"start"`
 	End      int64           `json:"end"`
@@ -119,7 +120,7 @@ func (e *Engine) addIncident(s *sensorState, m *fleet.Incident, broker int64) {
 	}
 	x := &incident{Key: incidentKey{s.Name, cleanText(m.Run, fleet.MaxName), m.ID}, Seq: m.Seq,
 		Category: cleanText(m.Category, fleet.MaxName), Protocol: cleanText(m.Protocol, fleet.MaxName), Target: cleanText(m.Target, maxIncidentText),
-		Source: m.Source, Start: start, Updated: at, Peak: cleanRate(m.Peak), Baseline: cleanRate(m.Baseline), Requests: min(m.Requests, mostCount),
+		Source: m.Source, Servers: min(max(m.Servers, 1), fleet.MaxTargets), Start: start, Updated: at, Peak: cleanRate(m.Peak), Baseline: cleanRate(m.Baseline), Requests: min(m.Requests, mostCount),
 		Top: cleanNetworks(m.Top), Networks: cleanNetworks(m.Networks), Form: formOf(m.Forms), Distinct: m.Sources.Count()}
 	x.Family, x.Sure = familyOf(x.kind()), min(cleanRate(m.Confidence), 1)
 	x.Requests = max(x.Requests, min(m.Replies, mostCount)*oneIf(x.Family == ofReplies))

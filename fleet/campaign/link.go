@@ -69,8 +69,9 @@ func (e *Engine) joinedCourse(x *incident, all []*incident) *course {
 	return nil
 }
 
-// A server of a carpet may get so much that its host finds an incident. It began within carpetStart of the
-// carpet, and gets carpetTimes what the members get on average at most, as at a network. Chosen.
+// A server of a carpet may get so much that its host finds an incident, or all of its servers together. It
+// began within carpetStart of the carpet, and each gets carpetTimes what the members get on average at most,
+// as at a network. Chosen.
 const (
 	carpetStart = int64(30 * time.Second)
 	carpetTimes = 10
@@ -78,8 +79,9 @@ const (
 
 // isPartOf reports whether an incident is part of a carpet.
 func (c *course) isPartOf(x *incident) bool {
-	return c.How == Carpet && x.Family == ofFloods && x.Protocol == c.Protocol &&
-		max(x.Start-c.Start, c.Start-x.Start) <= carpetStart && x.Peak <= carpetTimes*c.Peak/float64(max(c.Servers, 1))
+	return c.How == Carpet && x.Family == familyOf(c.Kind()) && x.Protocol == c.Protocol &&
+		max(x.Start-c.Start, c.Start-x.Start) <= carpetStart &&
+		x.Peak/float64(max(x.Servers, 1)) <= carpetTimes*c.Peak/float64(max(c.Servers, 1))
 }
 
 // openLinked opens a campaign of an incident and those that belong to none, if they have enough in common.

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nats-io/nats.go"
+
 	"qsniff/fleet"
 )
 
@@ -20,6 +22,8 @@ type Options struct {
 	CA     string // a file with the authorities that certificates are checked by; empty: the system's
 	Spool  string // a folder; empty: messages wait in memory only
 	Size   int64  // of the spool, in bytes
+	// Dialer makes connections; nil: over the network.
+	Dialer nats.CustomDialer
 	// Log gets a line about what goes wrong, and when it is over.
 	Log func(string)
 }

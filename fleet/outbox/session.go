@@ -47,7 +47,7 @@ func (o *Outbox) connect() (*session, error) {
 	opts := []nats.Option{
 		nats.Name("qsniff " + o.opt.Sensor), nats.NoReconnect(), nats.IgnoreDiscoveredServers(), nats.Timeout(connectTime),
 		nats.CustomInboxPrefix(fleet.InboxPrefix(o.opt.Sensor)), nats.SkipHostLookup(),
-		nats.SetCustomDialer(&net.Dialer{Timeout: connectTime, Resolver: &net.Resolver{PreferGo: true}}), // the C library's loads more of itself
+		nats.SetCustomDialer(o.dialer()),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { fail(err) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err == nil {
@@ -72,6 +72,14 @@ func (o *Outbox) connect() (*session, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// dialer returns what makes connections.
+func (o *Outbox) dialer() nats.CustomDialer {
+	if o.opt.Dialer != nil {
+		return o.opt.Dialer
+	}
+	return &net.Dialer{Timeout: connectTime, Resolver: &net.Resolver{PreferGo: true}} // the C library's loads more of itself
 }
 
 // urls returns the brokers as the library takes them.

@@ -117,6 +117,7 @@ var allowed = map[string][]string{
 	"internal/payload":          {"netlayer"},
 	"internal/test/*":           {},
 	"internal/test/dissecttest": {"dissect"},
+	"internal/test/fleettest":   {"dissect", "dissect/protocols", "track", "flood", "monitor", "tell", "fleet", "fleet/..."},
 	"internal/test/floodtest":   {"dissect", "dissect/protocols", "flood", "flood/advice", "render"},
 	"internal/test/lrutest":     {"internal/lru"},
 	"internal/tools/*":          {},
@@ -134,8 +135,8 @@ var confined = map[string][]string{
 	"gopacket":              {"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"},
 	"goldmark":              {"internal/tools/site"},
 	"golang.org/x/net/html": {"internal/tools/site"},
-	"nats-io/nats-server":   {"fleet/hub/broker", "internal/test/natstest"},
-	"nats-io/nats.go":       {"fleet/outbox", "fleet/hub", "fleet/hub/broker", "fleet/hub/export", "cmd/qsniff-hub", "internal/test/natstest"},
+	"nats-io/nats-server":   {"fleet/hub/broker", "internal/test/natstest", "internal/test/fleettest"},
+	"nats-io/nats.go":       {"fleet/outbox", "fleet/hub", "fleet/hub/broker", "fleet/hub/export", "cmd/qsniff-hub", "internal/test/natstest", "internal/test/fleettest"},
 	"parquet-go":            {"fleet/hub/export"},
 }
 

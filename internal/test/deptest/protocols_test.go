@@ -29,6 +29,7 @@ var mayNameProtocols = map[string]string{
 	"internal/test/testpcap":  "makes captures",
 	"internal/test/responder": "a server for tests",
 	"internal/test/floodtest": "incidents for tests",
+	"internal/test/fleettest": "servers of a fleet for tests",
 	"internal/test/examples":  "captures for examples",
 	"render/manual":           "values of a field that all messages have",
 }
