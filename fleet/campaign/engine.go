@@ -39,12 +39,15 @@ type state struct {
 	Windows     map[int64]*window // by index, after Closed
 	LateWindows map[int64]*window
 	Carpets     map[streakKey]*streak
-	Pending     []*incident // events of incidents that no window was closed for
-	Incidents   map[incidentKey]*incident
-	Courses     []*course   // open
-	Ended       []*Campaign // newest first
-	Totals      []Totals    // newest last
-	Counters    Counters
+	// Spoken is when the broker got the last Host message of all, and Resumed the first one after
+	// nobody spoke for a lull.
+	Spoken, Resumed int64
+	Pending         []*incident // events of incidents that no window was closed for
+	Incidents       map[incidentKey]*incident
+	Courses         []*course   // open
+	Ended           []*Campaign // newest first
+	Totals          []Totals    // newest last
+	Counters        Counters
 }
 
 func newState() state {

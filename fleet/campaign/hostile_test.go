@@ -223,7 +223,10 @@ func TestLimits(t *testing.T) {
 		t.Fatalf("%d sensors, %d refused", c.Sensors, c.SensorsRefused)
 	}
 	// When some are silent, new ones replace those that are for longest.
-	e.Consume(host("s00007", 2, dawn+90e9), dawn+90e9, 0)
+	for i := range int64(3) {
+		at := dawn + (i+1)*lull
+		e.Consume(host("s00007", 2+uint64(i), at), at, 0)
+	}
 	e.Advance(dawn + 120e9)
 	if !e.Consume(host("new", 1, dawn+121e9), dawn+121e9, 0) {
 		t.Error("no room for a new sensor in place of a silent one")

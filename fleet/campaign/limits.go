@@ -24,6 +24,9 @@ const (
 	skewPeriod = int64(time.Minute)
 	// silentAfter is how long a sensor sends no Host message before it counts as silent. Chosen: six of them.
 	silentAfter = int64(time.Minute)
+	// lull is how long nobody must have spoken for the silence to be the broker's: after it all sensors have
+	// silentAfter anew. Chosen: three Host messages of a fleet of one, many more of a larger one.
+	lull = int64(30 * time.Second)
 	// unheardAfter is the same for a server of a sensor that speaks. Chosen: longer than a restart takes.
 	unheardAfter = int64(5 * time.Minute)
 	// forgetAfter is how long a silent sensor, or an unheard server, is kept. Chosen: a week's holidays.

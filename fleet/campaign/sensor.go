@@ -160,11 +160,19 @@ func (e *Engine) serverOf(s *sensorState, a netip.AddrPort, end int64) *serverSt
 	return v
 }
 
+// noteSpoken notes that the broker got a Host message.
+func (st *state) noteSpoken(broker int64) {
+	if broker-st.Spoken > lull {
+		st.Resumed = broker
+	}
+	st.Spoken = max(st.Spoken, broker)
+}
+
 // watchSensors tells of sensors that fell silent or are heard again by a time of the broker, and forgets
 // what was not heard of for long.
 func (e *Engine) watchSensors(now int64) {
 	for _, s := range e.sortedSensors() {
-		if isSilent := now-s.LastHost > silentAfter; isSilent != s.Silent {
+		if isSilent := now-max(s.LastHost, e.state.Resumed) > silentAfter; isSilent != s.Silent {
 			s.Silent = isSilent
 			s.Number++
 			if e.options.Sensor != nil {

@@ -124,6 +124,12 @@ func TestSilence(t *testing.T) {
 	if len(x.sensors) != 2 || x.sensors[1].Silent || x.sensors[1].Number != 2 {
 		t.Fatalf("told of %+v", x.sensors)
 	}
+	now += 9 * period // the broker was away, and a is the first to reach it again
+	pass(5, "a")
+	pass(5, "a", "b")
+	if len(x.sensors) != 2 {
+		t.Fatalf("told of %+v", x.sensors[2:])
+	}
 	for range 40 { // only Host messages
 		now += period
 		x.seq++

@@ -138,6 +138,7 @@ func moved(t, offset int64) int64 {
 
 // addHost takes what a sensor tells of itself.
 func (e *Engine) addHost(s *sensorState, m *fleet.Host, broker int64) {
+	e.state.noteSpoken(broker)
 	if broker >= s.LastHost {
 		s.LastHost = broker
 		s.Run, s.Program, s.Input = cleanText(m.Run, fleet.MaxName), cleanText(m.Program, fleet.MaxName), cleanText(m.Input, fleet.MaxText)
