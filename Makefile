@@ -22,13 +22,16 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
-.PHONY: help build install share demo page site test test-all test-live test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients deps clean
+.PHONY: help build hub install share demo page site test test-all test-live test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 build: deps ## build ./qsniff
 	$(CGO) $(GO) build -buildvcs=auto -o qsniff ./cmd/qsniff
+
+hub: deps ## build ./qsniff-hub, which brings together what a fleet of hosts tells
+	CGO_ENABLED=0 $(GO) build -buildvcs=auto -o qsniff-hub ./cmd/qsniff-hub
 
 install: build share ## install program, man pages and completions below PREFIX (after DESTDIR)
 	install -d $(DESTDIR)$(PREFIX)/bin
@@ -120,14 +123,14 @@ release: ## build what a release consists of into DIST, for PLATFORMS: archives,
 test-release: ## make release for PLATFORMS twice, which must give the same bytes, and install and run what came of it, in roots made for it; as root, for a minute a platform, two for a clean Debian; PARTS=moved: one part
 	GO='$(GO)' PLATFORMS='$(PLATFORMS)' PARTS='$(PARTS)' sh internal/test/release
 
-cross: ## whether the program can be built for PLATFORMS
-	for p in $(PLATFORMS); do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$$(basename $$p v7) $(GO) build -pgo=off -gcflags='all=-N -l' -ldflags=-w -o /dev/null ./cmd/qsniff || exit 1; done
+cross: ## whether the programs can be built for PLATFORMS
+	for p in $(PLATFORMS); do for c in qsniff qsniff-hub; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$$(basename $$p v7) $(GO) build -pgo=off -gcflags='all=-N -l' -ldflags=-w -o /dev/null ./cmd/$$c || exit 1; done; done
 
 notice: ## write NOTICE: the modules that are built in, and their licences
 	$(GO) run ./internal/tools/modules notice > NOTICE.new && mv NOTICE.new NOTICE
 
 vuln: ## look up known vulnerabilities of what is called; takes the network
-	$(GO) run $(GOVULNCHECK) ./cmd/qsniff
+	$(GO) run $(GOVULNCHECK) ./cmd/qsniff ./cmd/qsniff-hub
 
 # Names of packages in Go sources begin with the path of the module and the name of a folder.
 module-path: ## change the path of the module to MODULE, in go.mod and all sources
@@ -148,4 +151,4 @@ deps:
 	@GO='$(GO)' sh internal/libpcap/setup get
 
 clean: ## remove what was built
-	rm -rf qsniff page site $(DIST)
+	rm -rf qsniff qsniff-hub page site $(DIST)

@@ -83,10 +83,49 @@ func Encode(m Message) ([]byte, error) {
 	return b, nil
 }
 
-// Parse reads a message that a sensor published as one of a kind. The errors tell why it cannot be one.
+// Reason is why Parse or ParseSubject refuses a message, of a closed set.
+type Reason string
+
+// The reasons.
+const (
+	BadSubject Reason = "subject" // it is none of a sensor
+	BadSize    Reason = "size"    // longer than messages are, or a list of it
+	BadForm    Reason = "form"    // no JSON of that kind
+	BadVersion Reason = "version" // made by a newer program
+	BadSender  Reason = "sender"  // it says that it is of another sensor, or another kind
+	BadHead    Reason = "head"    // without run, number or time
+)
+
+// Reasons has all of them.
+var Reasons = []Reason{BadSubject, BadSize, BadForm, BadVersion, BadSender, BadHead}
+
+// refusal is an error with its Reason.
+type refusal struct {
+	reason Reason
+	err    error
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+func refuse(why Reason, format string, args ...any) error {
+	return &refusal{why, fmt.Errorf(format, args...)}
+}
+
+// ReasonOf returns the reason of an error of Parse.
+func ReasonOf(err error) Reason {
+	var r *refusal
+	if errors.As(err, &r) {
+		return r.reason
+	}
+	return BadForm
+}
+
+// Parse reads a message that a sensor published as one of a kind. The errors tell why it cannot be one;
+// ReasonOf returns that in short.
 func Parse(sensor string, k Kind, data []byte) (Message, error) {
 	if len(data) > MaxMessage {
-		return nil, fmt.Errorf("%d bytes are more than a message has", len(data))
+		return nil, refuse(BadSize, "%d bytes are more than a message has", len(data))
 	}
 	var m Message
 	switch k {
@@ -101,10 +140,10 @@ func Parse(sensor string, k Kind, data []byte) (Message, error) {
 	case KindInventory:
 		m = new(Inventory)
 	default:
-		return nil, fmt.Errorf("%.32q is no kind of message", k)
+		return nil, refuse(BadSubject, "%.32q is no kind of message", k)
 	}
 	if err := json.Unmarshal(data, m); err != nil {
-		return nil, fmt.Errorf("the message is no JSON of a %s: %w", k, err)
+		return nil, refuse(BadForm, "the message is no JSON of a %s: %w", k, err)
 	}
 	if err := check(m, sensor, k); err != nil {
 		return nil, err
@@ -130,13 +169,13 @@ func check(m Message, sensor string, k Kind) error {
 	h := m.head()
 	switch {
 	case h.Version < 1 || h.Version > Version:
-		return fmt.Errorf("version %d of messages; this program reads those up to %d", h.Version, Version)
+		return refuse(BadVersion, "version %d of messages; this program reads those up to %d", h.Version, Version)
 	case h.Sensor != sensor:
-		return fmt.Errorf("the message of %q says that it is of %.100q", sensor, h.Sensor)
+		return refuse(BadSender, "the message of %q says that it is of %.100q", sensor, h.Sensor)
 	case h.Kind != k:
-		return fmt.Errorf("the message says that it is %.32q, and came as %s", h.Kind, k)
+		return refuse(BadSender, "the message says that it is %.32q, and came as %s", h.Kind, k)
 	case len(h.Run) == 0 || len(h.Run) > MaxName || h.Seq == 0 || h.Time <= 0:
-		return errors.New("the message has no run, no number or no time")
+		return refuse(BadHead, "the message has no run, no number or no time")
 	}
 	tooMany := false
 	switch m := m.(type) {
@@ -146,7 +185,7 @@ func check(m Message, sensor string, k Kind) error {
 		tooMany = len(m.Targets) > MaxTargets || len(m.Top) > MaxTop || len(m.Networks) > MaxTop || len(m.Forms) > MaxForms
 	}
 	if tooMany {
-		return errors.New("a list of the message has more than messages have")
+		return refuse(BadSize, "a list of the message has more than messages have")
 	}
 	return nil
 }

@@ -23,6 +23,18 @@ func ParseSubject(prefix, subject string) (sensor string, k Kind, err error) {
 	return sensor, Kind(word), CheckName(sensor)
 }
 
+// HubName is the name that hubs have among subjects and inboxes, where sensors have theirs. No sensor
+// is called so.
+const HubName = "_hub"
+
+// InboxPrefix begins the subjects of what a broker answers to a sensor, or with HubName to a hub: acks
+// of what it published. Each has its own, so that no sensor has a right to see what others get.
+func InboxPrefix(sensor string) string { return "_INBOX." + sensor }
+
+// HeaderSent is the header of messages with the Unix time in nanoseconds at which the sensor published
+// them, by its own clock: together with the broker's time it shows how far that clock is off.
+const HeaderSent = "Qsniff-Sent"
+
 // MessageID returns what tells the message from all others: brokers drop a second one with the same.
 func (h *Head) MessageID() string {
 	return h.Sensor + "/" + h.Run + "/" + strconv.FormatUint(h.Seq, 10)

@@ -157,17 +157,14 @@ const WarmUp = warmUp * time.Second
 
 // confidence returns the confidence in a verdict with that score.
 func (b *book) confidence(score float64, oneWay bool) float64 {
-	c := min(confidenceMost, confidenceBase+confidencePerPoint*score)
-	if oneWay {
-		c = min(c, confidenceOneWay)
-	}
+	c := confidenceOf(score, oneWay)
 	if b.lost > 0 && float64(b.lost) > lossyShare*float64(b.requests) {
 		c = min(c, confidenceLossy)
 	}
 	if b.Now-b.begun < warmUp-1 {
 		c = min(c, confidenceWarmUp)
 	}
-	return max(c, 0)
+	return c
 }
 
 // restartTrial restarts the trial of an incident whose kind changed, or begins one.

@@ -2,6 +2,7 @@ package flood
 
 import (
 	"cmp"
+	"slices"
 
 	"qsniff/internal/digits"
 )
@@ -111,3 +112,6 @@ var kindDocs = [NumKinds]KindDoc{
 		Apart: "What the host answers is a session and counts as nothing: players and downloads are no flood. --explain lists from which rate on a class is one.",
 		Do:    "Give your provider the target, the class and the rates: if the line is full, no filter on the host helps."},
 }
+
+// KindNamed returns the kind of that name in output; NoKind if there is none.
+func KindNamed(name string) Kind { return Kind(max(slices.Index(kindNames[:], name), 0)) }

@@ -166,8 +166,7 @@ func (w *watched) limitVerdict(v *verdict, f *m.Features, now int32) {
 		return
 	}
 	_, f[m.NetServers], f[m.NetBusiest] = w.members.measure(now)
-	isMany := v.kind == FloodSpoofed || v.kind == FloodDistributed || v.kind == FloodSuspect
-	if !networkNeeds.holds(f) || isMany && !networkManyNeeds.holds(f) {
+	if !networkNeeds.holds(f) || v.kind.isFromMany() && !networkManyNeeds.holds(f) {
 		v.kind = NoKind
 	}
 }

@@ -1,5 +1,26 @@
 // Package campaign finds what the messages of all sensors of a fleet show together: floods that stay
 // below what is conspicuous at each host, the same attackers at one host after another, the same
 // reflectors. It speaks with no broker, and takes its time from the messages and from when the broker
-// got them: the same messages give the same campaigns.
+// got them: the same calls in the same order give the same campaigns.
+//
+// # The way of a message
+//
+// Engine.Consume drops a message that came before, by sensor, run and number (seen.go), learns how far
+// the clock of the sensor is off (sensor.go), and files what the message tells: a Server in its window
+// (window.go), an Incident in the list of them (incident.go). Of servers that get no more than usual a
+// window keeps no sketch, only what they add to the sums of the fleet.
+//
+// # The way of a window
+//
+// Engine.Advance closes each window when the broker's time is lateness after its end. carpet.go
+// adds up the servers that get much more than usual: rates add up, shares weigh with the queries, sources are
+// counted by merged sketches (combine.go), and the rules that judge a single server judge the sum.
+// link.go compares incidents of different hosts. What is found opens, changes and closes campaigns
+// (course.go). Messages of a window that was closed, as after a cut network, are a window of their own,
+// which is closed when no more of them come.
+//
+// # State
+//
+// Everything is bounded (limits.go), and what is dropped is in Counters. Engine.Snapshot returns all of
+// it; Engine.Restore continues from there.
 package campaign

@@ -29,6 +29,7 @@ const (
 	rightsToList  = landlock.AccessFSReadDir
 	rightsToWrite = landlock.AccessFSWriteFile | landlock.AccessFSTruncate
 	rightsToMake  = landlock.AccessFSMakeReg | landlock.AccessFSRemoveFile
+	rightsToKeep  = rightsToRead | rightsToList | rightsToWrite | rightsToMake | landlock.AccessFSMakeDir | landlock.AccessFSRemoveDir
 
 	tcp = landlock.AccessNetBindTCP | landlock.AccessNetConnectTCP
 	udp = landlock.AccessNetBindUDP | landlock.AccessNetConnectSendUDP
@@ -67,7 +68,7 @@ func newRuleset(p Policy, s *Status) (*ruleset, error) {
 		r.close()
 		return nil, err
 	}
-	s.Folders = len(p.Read) + len(p.Write)
+	s.Folders = len(p.Read) + len(p.Write) + len(p.Trees)
 	s.Ports = len(p.Bind) + len(p.Connect)
 	s.UDPPorts = len(p.SendUDP)
 	return r, nil
@@ -119,6 +120,11 @@ func (r *ruleset) addRules(p Policy) error {
 	}
 	for _, path := range p.Write {
 		if err := r.allow(path, rightsToWrite, rightsToWrite|rightsToMake); err != nil {
+			return err
+		}
+	}
+	for _, path := range p.Trees {
+		if err := r.allow(path, rightsToRead|rightsToWrite, rightsToKeep); err != nil {
 			return err
 		}
 	}

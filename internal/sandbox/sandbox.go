@@ -26,6 +26,10 @@ type Policy struct {
 	// They cannot be read unless Read names them too.
 	Write []string
 
+	// Trees are folders in which, and in folders below, files and folders are still to be made, read,
+	// written, renamed without leaving their folder, and removed: the store of a database.
+	Trees []string
+
 	// Bind and Connect are TCP ports still to be listened on and connected to.
 	Bind, Connect []uint16
 

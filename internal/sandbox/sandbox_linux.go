@@ -36,7 +36,7 @@ func Enter(p Policy) (Status, error) {
 	if err := rules.enforce(&s); err != nil {
 		return s, err
 	}
-	return s, checkWritable(p.Write)
+	return s, checkWritable(append(p.Trees[:len(p.Trees):len(p.Trees)], p.Write...))
 }
 
 // loadTimeZone makes the time package read the file of the local time zone while that

@@ -28,17 +28,23 @@ var (
 // serverCollector is a collector of the counters of a serve.Server and its serve.Live.
 type serverCollector struct {
 	stats func() serve.Stats
-	live  func() serve.LiveStats
+	live  func() serve.LiveStats // nil: there is no live page
 }
 
-// NewServerCollector returns a collector of the counters of a serve.Server and its serve.Live.
+// NewServerCollector returns a collector of the counters of a serve.Server and its serve.Live; nil for a
+// server without one.
 func NewServerCollector(stats func() serve.Stats, live func() serve.LiveStats) prometheus.Collector {
 	return serverCollector{stats, live}
 }
 
 func (c serverCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descConns, descRefused, descRequests, descRejected, descViewers, descTurned, descStalled} {
+	for _, d := range []*prometheus.Desc{descConns, descRefused, descRequests, descRejected} {
 		to <- d
+	}
+	if c.live != nil {
+		to <- descViewers
+		to <- descTurned
+		to <- descStalled
 	}
 }
 
@@ -50,6 +56,9 @@ func (c serverCollector) Collect(to chan<- prometheus.Metric) {
 	x.count(descRejected, s.BadHost, "host")
 	x.count(descRejected, s.BadToken, "token")
 	x.count(descRejected, s.BadMethod, "method")
+	if c.live == nil {
+		return
+	}
 	l := c.live()
 	x.gauge(descViewers, float64(l.Viewers))
 	x.count(descTurned, l.Refused)

@@ -87,7 +87,10 @@ var allowed = map[string][]string{
 	"fleet/sensor":         {"dissect", "track", "flood", "flood/...", "monitor", "fleet", "stats"},
 	"fleet/outbox":         {"fleet"},
 	"fleet/campaign":       {"flood", "flood/...", "fleet"},
-	"fleet/hub":            {"flood", "monitor/serve", "tell", "fleet", "fleet/..."},
+	"fleet/hub":            {"flood", "tell", "fleet", "fleet/campaign"},
+	"fleet/hub/broker":     {"fleet"},
+	"fleet/hub/export":     {"flood/measure", "fleet", "fleet/campaign", "fleet/hub"},
+	"fleet/hub/web":        {"flood", "monitor/serve", "fleet", "fleet/campaign", "fleet/hub"},
 	"monitor":              {"dissect", "track", "stats", "flood", "render/counters"},
 	"monitor/metrics":      {"flood", "render/counters", "monitor", "monitor/serve", "tell"},
 	"monitor/serve":        {},
@@ -106,6 +109,7 @@ var allowed = map[string][]string{
 	"terminal/top":         {"capture/...", "dissect", "track", "flood", "filter", "monitor", "pipeline", "render/...", "terminal", "terminal/message"},
 	"terminal/browse":      {"capture", "capture/file", "dissect", "filter", "render", "render/tally", "render/text", "pipeline", "terminal", "terminal/message"},
 	"cmd/qsniff":           {"..."},
+	"cmd/qsniff-hub":       {"..."},
 
 	"internal/*":                {},
 	"internal/jsonw":            {"internal/display"},
@@ -123,13 +127,16 @@ var allowed = map[string][]string{
 }
 
 // confined are modules that only these packages may import, beside tests: gopacket is not fit for hostile
-// input; what reads Markdown and HTML is for the tool that writes the site, and no part of the program; what
-// talks to brokers does so in processes that see no packets.
+// input; what reads Markdown and HTML is for the tool that writes the site, and no part of the program;
+// the broker is for the hub, its client for those who speak with it, in processes that see no packets, and
+// Parquet for exports.
 var confined = map[string][]string{
 	"gopacket":              {"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"},
 	"goldmark":              {"internal/tools/site"},
 	"golang.org/x/net/html": {"internal/tools/site"},
-	"nats-io/":              {"fleet/outbox", "fleet/hub", "cmd/qsniff-hub", "internal/test/natstest"},
+	"nats-io/nats-server":   {"fleet/hub/broker", "internal/test/natstest"},
+	"nats-io/nats.go":       {"fleet/outbox", "fleet/hub", "fleet/hub/broker", "fleet/hub/export", "cmd/qsniff-hub", "internal/test/natstest"},
+	"parquet-go":            {"fleet/hub/export"},
 }
 
 // clockless are packages that must stay single-threaded and without a clock.

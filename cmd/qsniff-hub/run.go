@@ -1,0 +1,367 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+
+	"qsniff/fleet/hub"
+	"qsniff/fleet/hub/broker"
+	"qsniff/fleet/hub/web"
+	"qsniff/internal/sandbox"
+	"qsniff/internal/systemd"
+	"qsniff/monitor/metrics"
+	"qsniff/monitor/serve"
+	"qsniff/tell"
+)
+
+// runHelp is the long description of qsniff-hub run.
+const runHelp = `run reads what sensors publish, finds campaigns, and shows and tells them. It is what
+qsniff-hub does when it is given flags only.
+
+  /                a page for browsers
+  /campaigns.json  campaigns that go on, and the last ones that are over
+  /sensors.json    sensors: silent, clock off, messages lost
+  /metrics         for Prometheus
+  /healthz         200, or 503 and why if it cannot read the streams
+  /readyz          the same, once it has read what there was
+
+The broker is within the process, with its streams in --store, and at 127.0.0.1:4222 for
+sensors. Elsewhere it wants --nats-config, which says who may publish: qsniff-hub creds makes
+it. --nats uses a broker that runs already, of version 2.11 or later, with JetStream.
+
+Several hubs may run on one broker. One leads; the others show what it shows, and one of
+them takes over when it ends, with what it had read, found and told: all that is in the
+streams and in a bucket beside them, and nothing in the hub.
+
+` + tellHelp + `
+
+It listens on 127.0.0.1:9478 only. Elsewhere it wants --web-token-file, a file with a token
+that readers bring (Authorization: Bearer TOKEN; browsers open /?token=TOKEN once). SIGHUP reads
+the token and --webhooks again, and opens the file of --tell anew. SIGTERM ends it.
+
+Once everything is open, the program gives up what it does not need any more.
+
+Exit status: 0 ended by SIGTERM or Ctrl-C, 1 the run failed, 2 wrong usage.`
+
+func newRun(io streams) *cobra.Command {
+	o := &hubOptions{}
+	cmd := &cobra.Command{Use: "run --secret FILE --store DIR [flags]", Short: "find campaigns, show and tell them", Long: runHelp, Args: noArgs,
+		Example: `  qsniff-hub --secret /etc/qsniff/fleet.secret --store /var/lib/qsniff-hub
+  qsniff-hub --secret fleet.secret --store hub --nats-listen :4222 --nats-config creds/nats.conf --nats-creds creds/_hub.creds
+  qsniff-hub --secret fleet.secret --nats tls://nats.example:4222 --nats-creds hub.creds`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runHub(cmd.Context(), o, io) }}
+	o.register(cmd)
+	return cmd
+}
+
+// running is a hub at work.
+type running struct {
+	opts    *hubOptions
+	log     *slog.Logger
+	manager *systemd.Manager
+	broker  *broker.Server // nil: it is elsewhere
+	conn    *nats.Conn
+	told    *tell.Messenger // nil: nobody is told
+	hub     *hub.Hub
+	server  *serve.Server
+}
+
+// runHub runs a hub until ctx ends.
+func runHub(ctx context.Context, o *hubOptions, io streams) error {
+	r := &running{opts: o, log: o.newLogger(io.err)}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer r.close()
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	if err := r.enterSandbox(); err != nil {
+		return err
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- r.server.Serve() }()
+	ended := make(chan error, 1)
+	own, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { ended <- r.hub.Run(own) }()
+	go r.watch(own, hangup)
+	var err error
+	select {
+	case err = <-ended:
+	case err = <-failed:
+		err = fmt.Errorf("the server of the page: %w", err)
+		stop()
+		<-ended
+	}
+	r.manager.Notify("STOPPING=1")
+	r.server.SetReady(false)
+	return err
+}
+
+// open opens everything that needs rights.
+func (r *running) open(ctx context.Context) error {
+	o := r.opts
+	if err := o.check(); err != nil {
+		return err
+	}
+	dial, err := o.dial()
+	if err != nil {
+		return err
+	}
+	options := hub.Options{Prefix: o.prefix, Retention: hub.Retention{Age: o.age, Size: int64(o.size)}, Replicas: o.replicas, Log: r.log}
+	if options.Secret, err = loadSecret(o.secretFile); err != nil {
+		return err
+	}
+	if options.Thresholds, err = loadThresholds(o.thresholds); err != nil {
+		return err
+	}
+	if r.manager, err = systemd.Connect(); err != nil {
+		return fmt.Errorf("the manager of this service: %w", err)
+	}
+	if err := r.listen(ctx); err != nil {
+		return err
+	}
+	if err := r.connect(dial); err != nil {
+		return err
+	}
+	c, err := o.config()
+	if err != nil {
+		return err
+	}
+	c.NoSandbox = o.noSandbox
+	if r.told, err = startTelling(c, func(text string) { r.log.Warn("telling", "what", text) }); err != nil {
+		return err
+	}
+	options.Conn = r.conn
+	if r.told != nil {
+		options.Messenger = r.told
+	}
+	if r.hub, err = hub.New(ctx, options); err != nil {
+		return err
+	}
+	return r.addPages()
+}
+
+// listen opens the socket for readers, or takes over that of the manager.
+func (r *running) listen(ctx context.Context) error {
+	o := r.opts
+	token, err := loadToken(o.tokenFile)
+	if err != nil {
+		return err
+	}
+	config, err := loadTLS(o.cert, o.key)
+	if err != nil {
+		return err
+	}
+	l, err := systemd.Listener()
+	if l == nil && err == nil {
+		l, err = serve.Listen(ctx, o.listen)
+	}
+	if err != nil {
+		return &hintedError{fmt.Errorf("--listen %s: %w", o.listen, err), "another program may have the port; --listen names another one"}
+	}
+	r.server, err = serve.New(l, serve.Options{Hosts: o.hosts, Token: token, TLS: config, Health: r.health, Log: r.log})
+	if err != nil {
+		l.Close()
+	}
+	if errors.Is(err, serve.ErrNoToken) {
+		return &usageError{fmt.Errorf("--listen %s: %w", o.listen, err), "--web-token-file FILE names one; 127.0.0.1 needs none"}
+	}
+	return err
+}
+
+// connect starts the broker, unless it is elsewhere, and connects to it.
+func (r *running) connect(dial broker.Dial) (err error) {
+	dial.Changed = func(err error) {
+		if err != nil {
+			r.log.Warn("the connection to the broker", "why", err)
+			return
+		}
+		r.log.Info("the connection to the broker is there again")
+	}
+	if r.opts.url != "" {
+		r.conn, err = dial.Connect()
+		if err != nil {
+			return &hintedError{err, "is it there, with JetStream, and are --nats-creds for it?"}
+		}
+		return nil
+	}
+	r.broker, err = broker.Start(r.opts.server(r.log))
+	switch {
+	case errors.Is(err, broker.ErrOpen):
+		return &usageError{fmt.Errorf("--nats-listen %s: %w", r.opts.natsListen, err), "qsniff-hub creds makes them, and the file for --nats-config; 127.0.0.1 needs none"}
+	case errors.Is(err, broker.ErrInUse):
+		return &hintedError{fmt.Errorf("--store %w", err), "several hubs share one broker: --nats names it"}
+	case err != nil:
+		return err
+	}
+	r.conn, err = r.broker.Connect(dial)
+	if err != nil {
+		return &hintedError{err, "--nats-creds names the hub's credentials for --nats-config"}
+	}
+	return nil
+}
+
+// scrapesAtOnce is how many scrapes are answered at a time.
+const scrapesAtOnce = 4
+
+// addPages adds what readers may ask for.
+func (r *running) addPages() error {
+	pages, err := web.New(r.hub.View, version())
+	if err != nil {
+		return err
+	}
+	if err := pages.Register(r.server); err != nil {
+		return err
+	}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(web.NewCollector(r.hub.View), metrics.NewServerCollector(r.server.Stats, nil), metrics.NewBuildInfo(version(), "", runtime.Version()),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if r.told != nil {
+		reg.MustRegister(metrics.NewToldCollector(r.told.Counts))
+	}
+	r.server.Handle("/metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: scrapesAtOnce, ErrorHandling: promhttp.ContinueOnError}))
+	return nil
+}
+
+// health returns why the program does not do what it is for.
+func (r *running) health() error {
+	switch {
+	case r.told != nil && r.told.Gone():
+		return errors.New("the process that tells of campaigns has ended")
+	case r.hub == nil:
+		return errors.New("it begins")
+	}
+	return r.hub.Health()
+}
+
+// enterSandbox gives up what the run does not need any more.
+func (r *running) enterSandbox() error {
+	o := r.opts
+	where := broker.Redacted(o.url)
+	if r.broker != nil {
+		where = "within the process"
+		if a := r.broker.Addr(); a != nil {
+			where += ", at " + a.String()
+		}
+	}
+	r.log.Info("begin", "id", r.hub.ID(), "listen", r.server.Addr().String(), "broker", where, "prefix", o.prefix)
+	if o.noSandbox {
+		r.log.Warn("no sandbox", "why", "--no-sandbox")
+		return nil
+	}
+	p := sandbox.Policy{Read: existing("/proc/self", "/proc/stat")}
+	if o.store != "" {
+		p.Trees = []string{o.store}
+	}
+	if o.tokenFile != "" {
+		p.Read = append(p.Read, filepath.Dir(o.tokenFile))
+	}
+	if o.url != "" { // names are resolved anew with each connection
+		p.Connect, p.SendUDP = []uint16{broker.PortOf(o.url), 53}, []uint16{53}
+		p.Read = append(p.Read, existing("/etc", "/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/connman")...)
+	}
+	status, err := sandbox.Enter(p)
+	if err == nil {
+		r.log.Info("sandbox", "status", status.String())
+	}
+	return err
+}
+
+// existing returns those paths that are there.
+func existing(paths ...string) (all []string) {
+	for _, p := range paths {
+		if _, err := os.Stat(p); err == nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// readyEvery is how often it is looked whether the hub has read what there was.
+const readyEvery = 200 * time.Millisecond
+
+// watch tells the manager and readers that all is well, and reloads at a hangup, until ctx ends.
+func (r *running) watch(ctx context.Context, hangup <-chan os.Signal) {
+	tick := time.NewTicker(readyEvery)
+	defer tick.Stop()
+	var alive <-chan time.Time
+	if every := systemd.WatchdogInterval(); every > 0 {
+		t := time.NewTicker(every / 2)
+		defer t.Stop()
+		alive = t.C
+	}
+	for isReady := false; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangup:
+			r.reload()
+		case <-alive:
+			if err := r.health(); err != nil {
+				r.log.Error("not well", "why", err)
+				continue
+			}
+			r.manager.Notify("WATCHDOG=1")
+		case <-tick.C:
+			if !isReady && r.hub.IsReady() {
+				isReady = true
+				r.server.SetReady(true)
+				r.manager.Notify("READY=1", "STATUS=reading "+r.hub.Names().Counts)
+			}
+		}
+	}
+}
+
+// reload reads the token and the services again. What is wrong leaves all as it was.
+func (r *running) reload() {
+	r.manager.Reloading()
+	defer r.manager.Notify("READY=1")
+	token, err := loadToken(r.opts.tokenFile)
+	if r.told != nil {
+		r.told.Reopen()
+		if r.opts.hooks != "" {
+			err = cmp.Or(err, r.told.ReloadHooks(r.opts.hooks))
+		}
+	}
+	if err != nil {
+		r.log.Error("nothing was reloaded", "why", err)
+		return
+	}
+	r.server.SetToken(token)
+	r.log.Info("reloaded")
+}
+
+// close ends everything in the order in which one needs the other.
+func (r *running) close() {
+	if r.server != nil {
+		r.server.Close()
+	}
+	if r.told != nil {
+		if err := r.told.Close(); err != nil {
+			r.log.Error("telling", "what", err)
+		}
+	}
+	if r.conn != nil {
+		r.conn.Close()
+	}
+	if r.broker != nil {
+		r.broker.Close()
+	}
+	r.log.Info("end")
+}

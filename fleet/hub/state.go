@@ -1,0 +1,210 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The state is in several values: its shards, and the head, which names them and is replaced last, by
+// its revision. A hub that dies before that leaves shards that nobody names, and the state as it was.
+const (
+	keyHead   = "state"
+	keyShards = "shard."
+)
+
+// stateVersion is that of the state. One of another version is an error: an older hub must not write
+// over what a newer one knows.
+const stateVersion = 1
+
+// head is the value of keyHead.
+type head struct {
+	Version int    `json:"version"`
+	Name    string `json:"name"` // begins the keys of the shards
+	Shards  int    `json:"shards"`
+	Sum     string `json:"sha256"` // of all of them together
+	By      string `json:"by"`
+}
+
+// state is what a hub goes on from.
+type state struct {
+	Counts    uint64  `json:"counts"` // numbers of the last messages read
+	Events    uint64  `json:"events"`
+	Campaigns uint64  `json:"campaigns"` // of the last event that was seen
+	Totals    Totals  `json:"totals"`
+	Pending   []event `json:"pending"`
+	Engine    []byte  `json:"engine"` // by campaign.Engine.Snapshot
+}
+
+// Totals count for as long as there is a state, whichever hub leads.
+type Totals struct {
+	Messages  uint64 `json:"messages"`  // that were read
+	Refused   uint64 `json:"refused"`   // by Parse
+	Lost      uint64 `json:"lost"`      // dropped by the streams before they were read
+	Events    uint64 `json:"events"`    // of campaigns
+	Told      uint64 `json:"told"`      // of these, those that were passed on to who is told
+	Uncertain uint64 `json:"uncertain"` // of which nobody knows whether they were
+	LetGo     uint64 `json:"let_go"`    // told, and let go before they were known to be delivered
+}
+
+// store reads and writes the state.
+type store struct {
+	bucket   jetstream.KeyValue
+	id       string // of the hub
+	revision uint64 // of the head that was read or written last; 0: there is none
+	name     string // in it
+	count    uint64 // of states that were written
+}
+
+// read returns the state, nil if there is none.
+func (s *store) read(ctx context.Context) (*state, error) {
+	e, err := s.bucket.Get(ctx, keyHead)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		s.revision, s.name = 0, ""
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var h head
+	if err := json.Unmarshal(e.Value(), &h); err != nil {
+		return nil, fmt.Errorf("the head of the state: %w", err)
+	}
+	if h.Version != stateVersion {
+		return nil, fmt.Errorf("the state is of version %d; this program has %d", h.Version, stateVersion)
+	}
+	var packed bytes.Buffer
+	for i := range h.Shards {
+		x, err := s.bucket.Get(ctx, shardKey(h.Name, i))
+		if err != nil {
+			return nil, fmt.Errorf("part %d of the state: %w", i, err)
+		}
+		packed.Write(x.Value())
+	}
+	if sum := sha256.Sum256(packed.Bytes()); hex.EncodeToString(sum[:]) != h.Sum {
+		return nil, errors.New("the state is not the one that was written")
+	}
+	st, err := unpack(packed.Bytes())
+	if err == nil {
+		s.revision, s.name = e.Revision(), h.Name
+	}
+	return st, err
+}
+
+func shardKey(name string, i int) string { return keyShards + name + "." + strconv.Itoa(i) }
+
+// write replaces the state. It returns errLost if another hub has done so since the last call.
+func (s *store) write(ctx context.Context, st *state) error {
+	packed, err := pack(st)
+	if err != nil {
+		return err
+	}
+	s.count++
+	sum := sha256.Sum256(packed)
+	h := head{Version: stateVersion, Name: s.id + "-" + strconv.FormatUint(s.revision, 10) + "-" + strconv.FormatUint(s.count, 10), Sum: hex.EncodeToString(sum[:]), By: s.id}
+	for rest := packed; len(rest) > 0; h.Shards++ {
+		part := rest[:min(len(rest), shardSize)]
+		if _, err := s.bucket.Put(ctx, shardKey(h.Name, h.Shards), part); err != nil {
+			return err
+		}
+		rest = rest[len(part):]
+	}
+	text, err := json.Marshal(&h)
+	if err != nil {
+		return err
+	}
+	var revision uint64
+	if s.revision == 0 {
+		revision, err = s.bucket.Create(ctx, keyHead, text)
+	} else {
+		revision, err = s.bucket.Update(ctx, keyHead, text, s.revision)
+	}
+	if isConflict(err) {
+		s.drop(ctx, h.Name)
+		return errLost
+	}
+	if err != nil {
+		return err // it may have been written: the caller reads it again
+	}
+	before := s.name
+	s.revision, s.name = revision, h.Name
+	s.drop(ctx, before)
+	return nil
+}
+
+// drop removes the shards of a state that is none any more. What is left over prune removes.
+func (s *store) drop(ctx context.Context, name string) {
+	if name == "" {
+		return
+	}
+	for i := 0; ; i++ {
+		if _, err := s.bucket.Get(ctx, shardKey(name, i)); err != nil {
+			return
+		}
+		if s.bucket.Purge(ctx, shardKey(name, i), jetstream.PurgeTTL(purgeTime)) != nil {
+			return
+		}
+	}
+}
+
+// prune removes the shards that hubs left which died while they wrote. It is called by who leads.
+func (s *store) prune(ctx context.Context) error {
+	keys, err := s.bucket.ListKeysFiltered(ctx, keyShards+">")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = keys.Stop() }()
+	for key := range keys.Keys() {
+		if s.name != "" && strings.HasPrefix(key, keyShards+s.name+".") {
+			continue
+		}
+		if err := s.bucket.Purge(ctx, key, jetstream.PurgeTTL(purgeTime)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pack encodes a state.
+func pack(st *state) ([]byte, error) {
+	text, err := json.Marshal(st)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > mostState {
+		return nil, fmt.Errorf("the state has %d bytes, more than %d", len(text), mostState)
+	}
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	return w.EncodeAll(text, nil), nil
+}
+
+// unpack decodes what pack returned.
+func unpack(packed []byte) (*state, error) {
+	r, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(mostState), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	text, err := r.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("the state: %w", err)
+	}
+	st := new(state)
+	if err := json.Unmarshal(text, st); err != nil {
+		return nil, fmt.Errorf("the state: %w", err)
+	}
+	return st, nil
+}

@@ -1,0 +1,57 @@
+package flood
+
+import "qsniff/flood/measure"
+
+// Judge applies the rules to features that no detector measured: those of the servers of many hosts
+// together.
+type Judge struct {
+	rules rulebook
+	lim   Thresholds
+}
+
+// NewJudge returns a judge with these thresholds.
+func NewJudge(lim Thresholds) *Judge { return &Judge{newRulebook(&lim), lim} }
+
+// Verdict is what the rules conclude about queries.
+type Verdict struct {
+	Kind       Kind
+	Score      float64
+	Confidence float64
+	IsUrgent   bool // at this rate it needs to hold for a shorter time
+}
+
+// HasAlarm reports whether the rates are those that ask for a verdict, beside the baseline in f.
+func (j *Judge) HasAlarm(f *measure.Features) bool {
+	return f[measure.Rate10] >= max(j.lim.SlowRate, j.lim.SlowFactor*f[measure.Base]) ||
+		f[measure.RateNow] >= max(j.lim.SurgeRate, j.lim.SurgeFactor*f[measure.Base])
+}
+
+// JudgeServer returns the verdict on the queries to one server, without regard to its rate.
+func (j *Judge) JudgeServer(f *measure.Features) Verdict {
+	v := j.rules.judgeQueries(f)
+	return Verdict{v.kind, v.score, confidenceOf(v.score, f[measure.OneWay] > 0), v.isUrgent}
+}
+
+// JudgeServers returns the verdict on the queries to several servers together, as that on a network: where
+// few sources without proof send most, only flood_few is one.
+func (j *Judge) JudgeServers(f *measure.Features) Verdict {
+	v := j.JudgeServer(f)
+	if v.Kind.isFromMany() && !networkManyNeeds.holds(f) {
+		v.Kind = NoKind
+	}
+	return v
+}
+
+// isFromMany reports whether a kind is a flood from many sources.
+func (k Kind) isFromMany() bool {
+	return k == FloodSpoofed || k == FloodDistributed || k == FloodSuspect
+}
+
+// confidenceOf returns the confidence in a verdict with that score, of a capture that is whole.
+func confidenceOf(score float64, oneWay bool) float64 {
+	c := max(0, min(confidenceMost, confidenceBase+confidencePerPoint*score))
+	if oneWay {
+		c = min(c, confidenceOneWay)
+	}
+	return c
+}
