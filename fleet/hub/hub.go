@@ -62,6 +62,8 @@ type Hub struct {
 	streams []StreamState // for the goroutine of Run
 	asked   time.Time     // when these were asked for
 
+	pace pace
+
 	view   atomic.Pointer[View]
 	health atomic.Pointer[error] // why the hub does not do what it is for
 	caught atomic.Bool           // it has read what there was when it began
@@ -87,9 +89,13 @@ func New(ctx context.Context, o Options) (*Hub, error) {
 	if err := h.makeStreams(ctx); err != nil {
 		return nil, err
 	}
+	h.pace = pace{LeaseTime, lookEvery, roundEvery, retryWait, viewEvery}
 	h.store = store{bucket: h.bucket, id: h.id}
 	return h, nil
 }
+
+// pace is how often a hub does what; tests have no time.
+type pace struct{ lease, look, round, retry, view time.Duration }
 
 // ID returns the name by which this hub is known to the others.
 func (h *Hub) ID() string { return h.id }
@@ -102,7 +108,7 @@ func (h *Hub) Names() Names { return h.names }
 func (h *Hub) Run(ctx context.Context) error {
 	defer h.fail(errors.New("the hub has ended"))
 	for ctx.Err() == nil {
-		l := &lease{bucket: h.bucket, mine: Holder{ID: h.id, Host: h.host}}
+		l := &lease{bucket: h.bucket, time: h.pace.lease, mine: Holder{ID: h.id, Host: h.host}}
 		err := h.follow(ctx, l)
 		if err == nil {
 			h.opt.Log.Info("this hub leads", "id", h.id)
@@ -113,7 +119,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		}
 		h.fail(err)
 		h.opt.Log.Warn("this hub does not lead any more", "why", err)
-		rest(ctx, retryWait)
+		rest(ctx, h.pace.retry)
 	}
 	return nil
 }
@@ -152,7 +158,7 @@ func (h *Hub) follow(ctx context.Context, l *lease) error {
 			return ctx.Err()
 		}
 		h.fail(err)
-		rest(ctx, lookEvery)
+		rest(ctx, h.pace.look)
 	}
 }
 

@@ -41,7 +41,7 @@ func (h *Hub) lead(ctx context.Context, me Holder) error {
 		}
 		h.caught.Store(true)
 		x.show(ctx)
-		rest(ctx, roundEvery)
+		rest(ctx, h.pace.round)
 		if ctx.Err() != nil {
 			return x.end()
 		}

@@ -24,6 +24,7 @@ type Holder struct {
 // keeps hubs from working for nothing.
 type lease struct {
 	bucket   jetstream.KeyValue
+	time     time.Duration // LeaseTime, but in tests
 	mine     Holder
 	revision uint64 // of what was seen or written last
 	seen     time.Time
@@ -55,7 +56,7 @@ func (l *lease) try(ctx context.Context) (bool, error) {
 		_ = json.Unmarshal(e.Value(), &l.other) // who it is, is for people
 		return false, nil
 	}
-	if time.Since(l.seen) < LeaseTime {
+	if time.Since(l.seen) < l.time {
 		return false, nil
 	}
 	return l.write(ctx)
@@ -89,7 +90,7 @@ func (l *lease) encode() []byte {
 
 // keep renews the lease until ctx ends, or it is lost: it calls lost then.
 func (l *lease) keep(ctx context.Context, lost func(error)) {
-	tick := time.NewTicker(renewEvery)
+	tick := time.NewTicker(l.time / renewals)
 	defer tick.Stop()
 	last := time.Now()
 	for {
@@ -105,7 +106,7 @@ func (l *lease) keep(ctx context.Context, lost func(error)) {
 		case err == nil:
 			lost(errLost)
 			return
-		case time.Since(last) > LeaseTime:
+		case time.Since(last) > l.time:
 			lost(err)
 			return
 		}

@@ -6,8 +6,8 @@ const (
 	// LeaseTime is for how long the key of the leader must not change until another hub takes it.
 	// Chosen: longer than the restart of a broker, shorter than a window with its lateness.
 	LeaseTime = 10 * time.Second
-	// renewEvery is how often the leader renews it.
-	renewEvery = LeaseTime / 5
+	// renewals is how often the leader renews it in that time.
+	renewals = 5
 	// lookEvery is how often the others look.
 	lookEvery = time.Second
 

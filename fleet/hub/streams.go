@@ -24,7 +24,9 @@ func NamesOf(prefix string) Names {
 }
 
 // subjectOf returns the subject under which hubs publish events of a kind.
-func subjectOf(prefix, kind string) string { return fleet.Subject(prefix, fleet.HubName, fleet.Kind(kind)) }
+func subjectOf(prefix, kind string) string {
+	return fleet.Subject(prefix, fleet.HubName, fleet.Kind(kind))
+}
 
 // CheckPrefix returns an error if a fleet cannot have that prefix.
 func CheckPrefix(prefix string) error {

@@ -43,7 +43,7 @@ func (h *Hub) View() *View { return h.view.Load() }
 
 // show makes what readers see anew, now and then.
 func (x *leader) show(ctx context.Context) {
-	if time.Since(x.shown) < viewEvery {
+	if time.Since(x.shown) < x.pace.view {
 		return
 	}
 	x.shown = time.Now()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
@@ -17,6 +16,7 @@ import (
 const (
 	operatorFile = "operator.seed" // signs accounts
 	accountFile  = "account.seed"  // signs sensors
+	systemFile   = "system.seed"   // of the account that the broker has for itself: nobody uses it
 	accountJWT   = "account.jwt"   // what the broker knows of the account: who was revoked
 	hubFile      = fleet.HubName + ".creds"
 	configFile   = "nats.conf" // of the broker: it has no secrets
@@ -24,10 +24,9 @@ const (
 
 // Credentials are those of a fleet, in a folder.
 type Credentials struct {
-	dir               string
-	prefix            string
-	operator, account nkeys.KeyPair
-	claims            *jwt.AccountClaims
+	dir, prefix               string
+	operator, account, system nkeys.KeyPair
+	claims                    *jwt.AccountClaims // of account
 }
 
 // OpenCredentials opens the folder, and makes in it what is missing: the keys, the hub's credentials,
@@ -42,6 +41,9 @@ func OpenCredentials(dir, prefix string) (*Credentials, error) {
 		return nil, err
 	}
 	if c.account, err = c.key(accountFile, nkeys.CreateAccount); err != nil {
+		return nil, err
+	}
+	if c.system, err = c.key(systemFile, nkeys.CreateAccount); err != nil {
 		return nil, err
 	}
 	if err := c.loadAccount(); err != nil {
@@ -207,12 +209,22 @@ func (c *Credentials) writeConfig() error {
 	if err != nil {
 		return err
 	}
-	account, err := os.ReadFile(filepath.Join(c.dir, accountJWT))
+	if public, err = c.system.PublicKey(); err != nil {
+		return err
+	}
+	own := jwt.NewAccountClaims(public)
+	own.Name = "system"
+	system, err := own.Encode(c.operator)
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("# Who may do what at the broker of a fleet, by qsniff-hub creds on %s. It has no secrets.\n"+
-		"operator: %s\nresolver: MEMORY\nresolver_preload: {\n  %s: %s\n}\n", time.Now().UTC().Format(time.DateOnly), operator, c.claims.Subject, account)
+	account, err := c.claims.Encode(c.operator)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("# Who may do what at the broker of a fleet, written by qsniff-hub creds. It has no secrets.\n"+
+		"operator: %s\nsystem_account: %s\nresolver: MEMORY\nresolver_preload: {\n  %s: %s\n  %s: %s\n}\n",
+		operator, public, public, system, c.claims.Subject, account)
 	return writeOver(c.ConfigFile(), []byte(text))
 }
 

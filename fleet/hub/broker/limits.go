@@ -6,6 +6,8 @@ const (
 	// startWait is how long the broker may take until it answers. Chosen: it reads the index of its
 	// streams, and after a crash the streams themselves, some 500 MB/s.
 	startWait = 2 * time.Minute
+	// startStep is how often it is looked whether it has given up.
+	startStep = 100 * time.Millisecond
 
 	// syncEvery is how often the broker has what it took brought to the disk. The machine may lose as
 	// much when its power fails, which the numbers of messages show; the process alone loses nothing.

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -62,12 +64,20 @@ func Start(o Options) (*Server, error) {
 		lock.Close()
 		return nil, fmt.Errorf("the broker: %w", err)
 	}
-	n.SetLoggerV2(logger{o.Log}, false, false, false)
+	var fatal atomic.Pointer[string]
+	n.SetLoggerV2(logger{o.Log, &fatal}, false, false, false)
 	n.Start()
 	s := &Server{n, lock}
-	if !n.ReadyForConnections(startWait) || !n.JetStreamEnabled() {
+	for end := time.Now().Add(startWait); !n.ReadyForConnections(startStep) || !n.JetStreamEnabled(); {
+		why := fatal.Load()
+		if why == nil && time.Now().Before(end) {
+			continue
+		}
 		s.Close()
-		return nil, errors.New("the broker did not start: its reasons are in the log")
+		if why == nil {
+			return nil, errors.New("the broker did not start in time: its reasons are in the log")
+		}
+		return nil, fmt.Errorf("the broker: %s", *why)
 	}
 	return s, nil
 }
