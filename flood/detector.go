@@ -116,6 +116,13 @@ func (d *Detector) Sight(s *track.Sighting) {
 	}
 }
 
+// Foresee implements track.Foreseer.
+func (d *Detector) Foresee(s *track.Sighting) {
+	if s.What == track.IsRequest {
+		d.claims.Foresee(s.ServerHash, s.ClientHash)
+	}
+}
+
 // Tick closes the seconds before a time without a packet, once a packet was seen.
 func (d *Detector) Tick(age, nanos int64) {
 	if d.hasBegun {

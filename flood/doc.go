@@ -77,5 +77,5 @@
 //	book.go incident.go                      what all watchers share
 //	advisor.go advice.go                     what is to be done, which another package writes
 //	collect.go seen.go                       for reports
-//	share.go                                 what fits to measurements of other hosts
+//	share.go judge.go                        what fits to measurements of other hosts, and judges theirs
 package flood

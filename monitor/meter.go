@@ -87,6 +87,9 @@ func (m *Meter) Sight(s *track.Sighting) {
 	}
 }
 
+// Foresee implements track.Foreseer.
+func (m *Meter) Foresee(s *track.Sighting) { m.pairs.foresee(hashOf(s)) }
+
 // hashOf returns a hash of both ends, whichever is the server.
 func hashOf(s *track.Sighting) uint64 { return s.FromHash() ^ s.ToHash() }
 

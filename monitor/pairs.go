@@ -1,6 +1,9 @@
 package monitor
 
-import "qsniff/dissect"
+import (
+	"qsniff/dissect"
+	"qsniff/internal/mem"
+)
 
 // pairs is the table of requests that wait for their answers, and of those that had one a
 // moment ago. A pair of ends has its entries, one for each kind of request, in one row, which is a
@@ -52,6 +55,12 @@ func newPairs(size int) pairs {
 // find returns the row of two ends, by their hash, and what their entries in it have as flow.
 func (p *pairs) find(hash uint64) (row *[pairWays]request, flow uint32) {
 	return &p.rows[hash&p.mask], uint32(hash>>32) | 1
+}
+
+// foresee asks the processor for the row of two ends.
+func (p *pairs) foresee(hash uint64) {
+	row := &p.rows[hash&p.mask]
+	mem.Prefetch(row, row)
 }
 
 // put returns the entry of a kind of request between two ends. If there is none, it is a new one,

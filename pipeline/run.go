@@ -56,7 +56,7 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 func newFold(cfg *Config, jobs int, size float64) *fold {
 	o := &textOutput{w: cfg.Out, cutsToMicros: cfg.CutsToMicros}
 	f := &fold{out: o, max: uint64(max(cfg.MaxMessages, 0)), progress: cfg.Progress,
-		listener: cfg.Listener, packets: cfg.Packets, watching: watching{out: o, watchers: cfg.Watchers, doubt: newDoubt()}, heads: make([]head, jobs)}
+		listener: cfg.Listener, packets: cfg.Packets, watching: watching{out: o, watchers: cfg.Watchers, foreseers: foreseersOf(cfg.Watchers), doubt: newDoubt()}, heads: make([]head, jobs)}
 	f.totals = f.summary
 	f.addFilter(cfg)
 	renderer := cfg.Renderer

@@ -14,6 +14,7 @@ import (
 type watching struct {
 	out       *textOutput
 	watchers  []track.Watcher
+	foreseers []track.Foreseer        // of them
 	announcer render.IncidentRenderer // nil: incidents are not shown
 	profiles  []track.Profile         // of the segment at hand
 	mirror    mirror
@@ -35,9 +36,36 @@ func (w *watching) showSights(seg *segment, next int, limit int32) int {
 		if next > first && x.index > limit {
 			break
 		}
+		if next+foreseen < len(list) {
+			w.foresee(&list[next+foreseen])
+		}
 		w.tellWatchers(x)
 	}
 	return next
+}
+
+// foreseen is how many sights ahead watchers are told what comes. Chosen by measurement: what memory
+// takes is over by then, and what was fetched is still in the cache.
+const foreseen = 3
+
+// foresee tells watchers what comes.
+func (w *watching) foresee(x *sight) {
+	if x.kind != sawPacket {
+		return
+	}
+	for _, to := range w.foreseers {
+		to.Foresee(&x.Sighting)
+	}
+}
+
+// foreseersOf returns those watchers that want to know what comes.
+func foreseersOf(watchers []track.Watcher) (all []track.Foreseer) {
+	for _, w := range watchers {
+		if f, ok := w.(track.Foreseer); ok {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // tellProfile passes what a server reports of itself in the packet of x to the watchers that

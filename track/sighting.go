@@ -259,3 +259,9 @@ type Watcher interface {
 	// End reports that no packet follows.
 	End(age, nanos int64)
 }
+
+// Foreseer is a Watcher that wants to know what comes. Foresee asks the processor for the memory that
+// Sight will touch a few sightings later: under a flood of forged addresses that is another line of
+// each table with each packet, and waiting for it takes longer than all else. It changes nothing, and
+// a sighting that was foreseen need not come.
+type Foreseer interface{ Foresee(s *Sighting) }

@@ -15,11 +15,19 @@ import (
 	"qsniff/fleet"
 )
 
-// played are the scenarios whose messages are delivered in several ways, with their messages.
+// played are the messages of scenarios, which several tests deliver, each in its own way.
+var played = map[string][]delivery{}
+
+// eachDelivered runs a test with the messages of each of some scenarios.
 func eachDelivered(t *testing.T, f func(t *testing.T, sc *scenario, log []delivery)) {
 	for _, name := range []string{"carpet of forged addresses", "a crowd after an update", "the same bots at two hosts", "forged addresses that walk", "the same reflectors"} {
 		i := slices.IndexFunc(scenarios, func(sc scenario) bool { return sc.name == name })
-		t.Run(name, func(t *testing.T) { f(t, &scenarios[i], scenarios[i].messages(t).log) })
+		t.Run(name, func(t *testing.T) {
+			if played[name] == nil {
+				played[name] = scenarios[i].messages(t).log
+			}
+			f(t, &scenarios[i], slices.Clone(played[name]))
+		})
 	}
 }
 
@@ -47,6 +55,24 @@ func TestDelivery(t *testing.T) {
 		}
 		if d := gocmp.Diff(want, deliver(mixed).lines()); d != "" {
 			t.Errorf("delivered in another order:\n%s", d)
+		}
+	})
+}
+
+// TestRareAdvance: how often time is told changes nothing.
+func TestRareAdvance(t *testing.T) {
+	eachDelivered(t, func(t *testing.T, sc *scenario, log []delivery) {
+		x, last := newTold(), int64(0)
+		for _, d := range log {
+			if d.broker-last >= 7e9 {
+				x.engine.Advance(d.broker)
+				last = d.broker
+			}
+			x.engine.Consume(d.m, d.broker, d.sent)
+		}
+		x.finish(log)
+		if d := gocmp.Diff(deliver(log).lines(), x.lines()); d != "" {
+			t.Errorf("every seven seconds:\n%s", d)
 		}
 	})
 }

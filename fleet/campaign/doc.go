@@ -21,6 +21,15 @@
 //
 // # State
 //
-// Everything is bounded (limits.go), and what is dropped is in Counters. Engine.Snapshot returns all of
-// it; Engine.Restore continues from there.
+// Everything is bounded (limits.go), and what is dropped is in Counters. A sensor with 16 servers takes 12 KiB
+// on a calm day, and as many in a snapshot; a raised server 4 KiB more while its window is open. A
+// message takes 15 us to file and judge, so that one core carries 10,000 such sensors at a quarter of its
+// time, beside what it takes to parse (BenchmarkWindow, on a machine that had other work).
+// Engine.Snapshot returns all of the state; Engine.Restore continues from there.
+//
+// # What it does not find
+//
+// A carpet on a few servers of a large fleet, while many others get more than usual for other reasons: raised
+// servers are judged together by protocol, and those with visitors outweigh the others. Carpets of junk, of
+// guessed challenges and of what is no query.
 package campaign

@@ -25,7 +25,8 @@ type scenario struct {
 	servers int
 	// quietHosts: no host finds anything but notes.
 	quietHosts bool
-	hosts      int // 0: 8
+	// raised: so many servers get much more than usual in a window, though it is no attack.
+	raised int
 }
 
 var scenarios = []scenario{
@@ -35,8 +36,11 @@ var scenarios = []scenario{
 		play: func(w *world) {
 			w.run(60*sec, func() { w.carpet(8, func() track.Host { return w.bot(1, 3000) }) })
 		}},
+	{name: "a carpet of one window", quietHosts: true, raised: 16, play: func(w *world) {
+		w.run(10*sec, func() { w.carpet(8, w.forged) })
+	}},
 	{name: "calm", play: func(w *world) { w.run(60*sec, nil) }, quietHosts: true},
-	{name: "a crowd after an update", quietHosts: true, play: func(w *world) {
+	{name: "a crowd after an update", quietHosts: true, raised: 16, play: func(w *world) {
 		w.run(60*sec, func() {
 			for _, h := range w.hosts {
 				for _, s := range h.servers {
@@ -47,7 +51,7 @@ var scenarios = []scenario{
 			}
 		})
 	}},
-	{name: "list refreshes of monitors", quietHosts: true, play: func(w *world) {
+	{name: "list refreshes of monitors", quietHosts: true, raised: 16, play: func(w *world) {
 		i := 0
 		w.run(90*sec, func() {
 			if i++; i%400 > 20 { // a second in twenty
@@ -172,13 +176,9 @@ func (w *world) reflect(i int, set uint64, rate float64) {
 	}
 }
 
-// play returns the messages of a scenario.
+// messages returns the fleet after a scenario, with its messages.
 func (sc *scenario) messages(t testing.TB) *world {
-	n := sc.hosts
-	if n == 0 {
-		n = 8
-	}
-	w := newWorld(t, n)
+	w := newWorld(t, 8)
 	w.run(calm, nil)
 	sc.play(w)
 	w.run(2*time.Minute, nil)
@@ -196,6 +196,13 @@ func TestScenarios(t *testing.T) {
 			}
 			x := deliver(w.log)
 			x.check(t, &sc, 40*sec)
+			raised := 0
+			for _, w := range x.engine.Windows() {
+				raised = max(raised, w.Raised)
+			}
+			if raised < sc.raised {
+				t.Errorf("%d servers are raised, less than %d", raised, sc.raised)
+			}
 			if t.Failed() {
 				for _, h := range w.hosts {
 					t.Logf("%s found %v", h.name, h.found)

@@ -35,6 +35,11 @@ type busyNetwork struct {
 	queries uint32
 }
 
+// isBusier reports whether n precedes o among the busiest.
+func (n *busyNetwork) isBusier(o *busyNetwork) bool {
+	return n.queries > o.queries || n.queries == o.queries && bytes.Compare(n.prefix[:], o.prefix[:]) < 0
+}
+
 // putServer makes the messages about the server at a place.
 func (x *Sensor) putServer(at int, c counts) {
 	p := x.opt.Meter.Place(at)
@@ -130,15 +135,8 @@ func (x *Sensor) measure(m *fleet.Server) {
 	m.Features = fleet.Features(x.features)
 	t.MergeSources(&m.Sources.Distinct, measure.Queries)
 	t.MergeSites(&m.Sites.Distinct)
-	x.networks = x.networks[:0]
-	t.EachPrefix(func(prefix track.Host, low, _ uint32, _ int) {
-		x.networks = append(x.networks, busyNetwork{prefix, low})
-	})
-	slices.SortFunc(x.networks, func(a, b busyNetwork) int {
-		return cmp.Or(cmp.Compare(b.queries, a.queries), bytes.Compare(a.prefix[:], b.prefix[:]))
-	})
-	for i := range min(len(x.networks), topEach) {
-		m.Top[i] = fleet.Network{Prefix: x.opt.Secret.SealNetwork(measure.Network(x.networks[i].prefix)), Queries: x.networks[i].queries}
+	for i, n := range x.busiestNetworks(t) {
+		m.Top[i] = fleet.Network{Prefix: x.opt.Secret.SealNetwork(measure.Network(n.prefix)), Queries: n.queries}
 	}
 	x.shape.Reset()
 	x.opt.Detector.MergeShape(&x.shape, t)
@@ -146,6 +144,27 @@ func (x *Sensor) measure(m *fleet.Server) {
 	for i := range min(len(x.forms), formsEach) {
 		m.Forms[i] = x.formOf(&x.forms[i])
 	}
+}
+
+// busiestNetworks returns the topEach busiest networks of the window, busiest first.
+func (x *Sensor) busiestNetworks(t *measure.Server) []busyNetwork {
+	top := x.networks[:0]
+	t.EachPrefix(func(prefix track.Host, low, _ uint32, _ int) {
+		n := busyNetwork{prefix, low}
+		switch {
+		case len(top) < topEach:
+			top = append(top, n)
+		case n.isBusier(&top[topEach-1]):
+			top[topEach-1] = n
+		default:
+			return
+		}
+		for i := len(top) - 1; i > 0 && top[i].isBusier(&top[i-1]); i-- {
+			top[i], top[i-1] = top[i-1], top[i]
+		}
+	})
+	x.networks = top
+	return top
 }
 
 // formOf returns a form by names.

@@ -207,3 +207,67 @@ func TestInventory(t *testing.T) {
 		}
 	}
 }
+
+// TestTop: a Server has the busiest networks, busiest first, and the forms of what it was asked; its
+// lists are filled up before they are parsed.
+func TestTop(t *testing.T) {
+	own := serversOf(1)[0]
+	h := newHost(t, serversOf(1), func(o *Options) {
+		put := o.Put
+		o.Put = func(m fleet.Message) {
+			if s, ok := m.(*fleet.Server); ok && (len(s.Top) != topEach || len(s.Forms) != formsEach) {
+				t.Errorf("%d networks and %d forms", len(s.Top), len(s.Forms))
+			}
+			put(m)
+		}
+	})
+	h.pass(8 * time.Second)
+	for _, networks := range []uint32{3, 40} {
+		for i := range networks {
+			for k := range i + 1 {
+				h.packet(track.IsRequest, address(0xcb000000+i<<8+k%7), 40000, own, "A2S_INFO", 0)
+			}
+		}
+		h.got = nil
+		h.pass(fleet.Period)
+		m := messagesOf[*fleet.Server](h)[0]
+		if len(m.Top) != int(min(networks, topEach)) || len(m.Forms) != 1 || m.Forms[0].Message != "A2S_INFO" || m.Forms[0].Packets != uint64(networks*(networks+1)/2) {
+			t.Errorf("%d networks: %d in the list, forms %+v", networks, len(m.Top), m.Forms)
+		}
+		for i, x := range m.Top {
+			n := networks - uint32(i)
+			if want := netip.PrefixFrom(address(0xcb000000+(n-1)<<8).Addr(), 24); x.Queries != n || h.secret.OpenNetwork(x.Prefix) != want {
+				t.Errorf("%d networks: number %d is %v with %d queries", networks, i, h.secret.OpenNetwork(x.Prefix), x.Queries)
+			}
+		}
+	}
+}
+
+// TestKinds: a server that was sent every kind of message once has a short list for ever.
+func TestKinds(t *testing.T) {
+	h := newHost(t, serversOf(1), nil)
+	client, own := address(0xcb007101), serversOf(1)[0]
+	for name := range h.types {
+		h.packet(track.IsRequest, client, 40000, own, name, 0)
+		h.packet(track.IsReply, client, 40000, own, name, 0)
+	}
+	h.pass(fleet.Period)
+	h.pass(fleet.Period)
+	for range 5 {
+		h.packet(track.IsRequest, client, 40000, own, "A2S_RULES", 0)
+	}
+	h.end()
+	all := messagesOf[*fleet.Server](h)
+	for i, m := range all {
+		sum := uint64(0)
+		for _, k := range m.Asked {
+			sum += k.Count
+		}
+		if want := []uint64{uint64(2 * len(h.types)), 0, 5}; len(m.Asked) != kindsEach+1 || i < len(want) && sum != want[i] {
+			t.Errorf("window %d: %d kinds, %d messages", i, len(m.Asked), sum)
+		}
+	}
+	if last := all[len(all)-1]; len(all) != 3 || last.Asked[0].Message != "A2S_RULES" || last.Asked[0].Count != 5 {
+		t.Errorf("%d windows, %+v", len(all), last.Asked)
+	}
+}

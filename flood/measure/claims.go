@@ -124,6 +124,15 @@ func (c *Claims) find(key uint64) (*claim, *used) {
 	return nil, nil
 }
 
+// Foresee asks the processor for what a request of the source at the server will touch.
+func (c *Claims) Foresee(server, source uint64) {
+	if !c.follows(source) {
+		return
+	}
+	number := claimKey(server, source) & uint64(len(c.sets)-1)
+	mem.Prefetch(&c.items[number*claimWays], &c.sets[number])
+}
+
 func (x *claim) wholeKey() uint64 { return uint64(x.keyHigh)<<32 | uint64(x.key) }
 
 // use records that the source asked, and u when. What waited for an answer for long gets none any

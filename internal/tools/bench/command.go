@@ -27,6 +27,7 @@ type command struct {
 	inside  bool   // runs in the folder of the capture, where the plugin is
 	bytes   *int64 // how long the lines are that it writes or reads
 	cable   *cable // where it listens in place of reading the capture, which is sent
+	rate    int    // packets/s at which that is sent; 0: as fast as possible
 
 	samples []sample // of the rounds that count
 }

@@ -26,7 +26,7 @@ func (m *commands) tshark(capture string, args ...string) *command {
 
 func newPlan(m *commands) *plan {
 	return &plan{groups: []*group{
-		m.flood(), m.decode(), m.json(), m.plugin(), m.jobs(), m.growth(), m.forms(), m.live(), m.memory(), m.allocations(),
+		m.flood(), m.decode(), m.json(), m.plugin(), m.jobs(), m.growth(), m.forms(), m.live(), m.monitor(), m.memory(), m.allocations(),
 	}}
 }
 

@@ -42,6 +42,26 @@ func (m *commands) live() *group {
 		}}
 }
 
+// steadyRate is the packets/s of a busy host: twenty times what hundreds of servers are asked.
+const steadyRate = 50_000
+
+// monitor is a group of commands that listen for long to what comes at a steady rate.
+func (m *commands) monitor() *group {
+	at := fmt.Sprintf("qsniff-bench-%d-monitor", os.Getpid())
+	c := &cable{server: at + "-server", client: at + "-client"}
+	g := &group{name: "monitor", prepare: c.make, cleanup: c.remove, blocked: whyNoCable,
+		about: "A million packets over a pair of veth at 50,000 a second, to one who listens. CPU time is that of the process, and of the kernel for it, from its hundred thousandth packet on: what a start costs does not count."}
+	for _, x := range []struct{ what, capture string }{{"a flood", "flood.pcap"}, {"the mix", "mix.pcap"}, {"half of it game traffic", "game.pcap"}} {
+		listen := func(args ...string) *command {
+			return &command{tool: "qsniff", program: m.qsniff, before: append(args, "-i", serverEnd), capture: m.all[x.capture], cable: c, rate: steadyRate}
+		}
+		own, live := listen("monitor", "--listen", "127.0.0.1:0"), listen("live", "-o", "none")
+		g.commands = append(g.commands, own, live)
+		g.rows = append(g.rows, ratio("`monitor`, "+x.what+": CPU a packet of `live -o none`", cpuPerPacket, own, live, bar{atMost, 1.15}))
+	}
+	return g
+}
+
 func received(c *command, round int) float64 { return float64(c.samples[round].packets) }
 
 // whyNoCable returns why there cannot be one here, or "".
@@ -97,16 +117,13 @@ func (c *command) listen() (sample, error) {
 		return sample{}, err
 	}
 	defer cmd.Process.Kill() // it has ended, unless something failed
-	if err := said.await("listening on", "sandbox: "); err != nil {
+	if err := said.await("listening on", "sandbox: ", "msg=sandbox"); err != nil {
 		return sample{}, fmt.Errorf("%s: %w", c.line(), err)
 	}
-	start := time.Now()
-	send := in(c.cable.client, "tcpreplay", "-q", "-i", clientEnd, "--preload-pcap", "--topspeed", "--loop="+strconv.Itoa(sendLoops), c.capture.path)
-	if out, err := send.CombinedOutput(); err != nil {
-		return sample{}, fmt.Errorf("tcpreplay: %w: %s", err, out)
+	s, err := c.send(cmd.Process.Pid)
+	if err != nil {
+		return s, err
 	}
-	s := sample{wall: time.Since(start)}
-	time.Sleep(time.Second) // until the last block is read
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		return s, err
 	}
@@ -117,15 +134,76 @@ func (c *command) listen() (sample, error) {
 	if m == nil {
 		return s, fmt.Errorf("%s: no count of packets\n%s", c.line(), said.text())
 	}
-	s.packets, _ = strconv.Atoi(m[1])
-	if s.packets == 0 {
+	n, _ := strconv.Atoi(m[1] + m[2]) // one of them is empty
+	if c.rate > 0 {
+		if n != warmUp+c.capture.packets {
+			return s, fmt.Errorf("%s: %d packets of %d received\n%s", c.line(), n, warmUp+c.capture.packets, said.text())
+		}
+		s.packets, s.peak = c.capture.packets, peakOf(cmd.ProcessState.SysUsage())
+		return s, nil
+	}
+	if s.packets = n; n == 0 {
 		return s, fmt.Errorf("%s: nothing received\n%s", c.line(), said.text())
 	}
 	s.add(cmd.ProcessState)
 	return s, nil
 }
 
-var captured = regexp.MustCompile(`(\d+) packets? captured`)
+var captured = regexp.MustCompile(`(\d+) packets? captured|msg=end .*packets=(\d+)`)
+
+// warmUp is how many packets come before a sample at a steady rate.
+const warmUp = 100_000
+
+// send sends the capture to the process that listens. At a steady rate, the sample has the CPU time
+// that it took for it.
+func (c *command) send(pid int) (s sample, err error) {
+	if c.rate == 0 {
+		s.wall, err = c.replay("--topspeed", "--loop="+strconv.Itoa(sendLoops))
+		return s, err
+	}
+	pace := "--pps=" + strconv.Itoa(c.rate)
+	if _, err = c.replay(pace, "--limit="+strconv.Itoa(warmUp)); err != nil {
+		return s, err
+	}
+	before, err := cpuOf(pid)
+	if err != nil {
+		return s, err
+	}
+	if s.wall, err = c.replay(pace); err != nil {
+		return s, err
+	}
+	after, err := cpuOf(pid)
+	s.cpu = after - before
+	return s, err
+}
+
+// replay has tcpreplay send the capture, and waits until the last block is read.
+func (c *command) replay(how ...string) (time.Duration, error) {
+	args := append([]string{"-q", "-i", clientEnd, "--preload-pcap"}, how...)
+	start := time.Now()
+	out, err := in(c.cable.client, "tcpreplay", append(args, c.capture.path)...).CombinedOutput()
+	took := time.Since(start)
+	if err != nil {
+		return took, fmt.Errorf("tcpreplay: %w: %s", err, out)
+	}
+	time.Sleep(time.Second)
+	return took, nil
+}
+
+// cpuOf returns the CPU time that a process has taken, to a hundredth of a second: proc(5), stat.
+func cpuOf(pid int) (time.Duration, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(b), ") ") // after the name, which may have spaces
+	var user, system int64
+	if f := strings.Fields(rest); len(f) > 12 {
+		user, _ = strconv.ParseInt(f[11], 10, 64)
+		system, _ = strconv.ParseInt(f[12], 10, 64)
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond, nil
+}
 
 // says is what a program has said so far.
 type says struct {
