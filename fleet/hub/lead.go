@@ -157,10 +157,15 @@ func (x *leader) write(ctx context.Context) error {
 	return nil
 }
 
-// end writes the state for the hub that follows.
+// end writes the state for the hub that follows, once what was passed on is known to be delivered, if
+// that does not take long.
 func (x *leader) end() error {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
 	defer cancel()
-	x.settle()
-	return x.write(ctx)
+	for end := time.Now().Add(settleWait); ; rest(ctx, settleStep) {
+		x.settle()
+		if len(x.state.Pending) == 0 || time.Now().After(end) || x.opt.Conn.IsClosed() {
+			return x.write(ctx)
+		}
+	}
 }

@@ -64,6 +64,11 @@ const (
 	// streamsEvery is how often the broker is asked how large the streams are.
 	streamsEvery = 10 * time.Second
 
+	// settleWait is how long a hub that ends waits for the report that what it told was delivered, and
+	// settleStep how often it looks. Chosen: the process that tells reports once a second.
+	settleWait = 3 * time.Second
+	settleStep = 20 * time.Millisecond
+
 	// mostText is how many bytes the text of a note has. Chosen: what a service takes.
 	mostText = 1500
 

@@ -142,6 +142,25 @@ func TestRead(t *testing.T) {
 	check(t, "remove a named file", f.RemoveForeign, refused)
 }
 
+// TestTree: the store of a database can be read and written, with folders in it, and nothing beside it.
+func TestTree(t *testing.T) {
+	abi(t, versionTruncate)
+	o := place(t)
+	o.Policy.Write, o.Policy.Trees = nil, []string{o.Folder}
+	f := run(t, o, nil)
+	check(t, "enter", f.Enter, "")
+	check(t, "make a file", f.Make, "")
+	check(t, "cut a file", f.Truncate, "")
+	check(t, "rename a file", f.Rename, "")
+	check(t, "remove an old file", f.Remove, "")
+	check(t, "read what was written", f.ReadOwn, "")
+	check(t, "make a folder", f.MakeFolder, "")
+	check(t, "make a link", f.MakeLink, refused)
+	check(t, "read a foreign file", f.ReadForeign, refused)
+	check(t, "write a foreign file", f.WriteForeign, refused)
+	check(t, "start a program", f.Exec, refused)
+}
+
 // TestReadStatistics: the counters of interfaces are after symbolic links.
 func TestReadStatistics(t *testing.T) {
 	abi(t, 1)

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"qsniff/fleet/campaign"
 	"qsniff/fleet/hub"
@@ -34,7 +35,7 @@ func New(view func() *hub.View, version string) (*Pages, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"short": digits.Short, "grouped": func(n any) string { return grouped(n) }, "bytes": func(n uint64) string { return digits.Bytes(float64(n)) },
 		"clock": clock, "iso": iso, "span": span, "how": hub.HowWords, "signed": signed, "plainKind": plainKind, "rate": rate,
-		"percent": func(f float64) string { return digits.Short(100*f) + " %" },
+		"percent": func(f float64) string { return strconv.Itoa(int(100*f+0.5)) + " %" },
 	}).Parse(pageText)
 	if err != nil {
 		return nil, err

@@ -30,14 +30,16 @@ type listed struct {
 	}
 }
 
-// list returns what is built into qsniff for a system, from the sources in root: modules, and Go's library as
+// list returns what is built into the programs for a system, from the sources in root: modules, and Go's library as
 // "std". What only tests and tools use is not in it.
 func list(root, goos string) ([]module, error) {
-	c := exec.Command("go", "list", "-deps", "-json=Dir,Root,Standard,Module", "./cmd/qsniff")
-	arch := "amd64"
+	args, arch := []string{"list", "-deps", "-json=Dir,Root,Standard,Module", "./cmd/qsniff"}, "amd64"
 	if goos == "js" {
 		arch = "wasm"
+	} else {
+		args = append(args, "./cmd/qsniff-hub")
 	}
+	c := exec.Command("go", args...)
 	c.Dir, c.Env = root, append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+arch)
 	out, err := c.Output()
 	if err != nil {
