@@ -22,6 +22,8 @@ func (c *comparer) classify() {
 	c.classifyPairs()
 	c.findReordered()
 	c.pairReframed()
+	c.pairResegmented()
+	c.pairMoved()
 	c.pairChanged()
 	for s := range c.windows {
 		all := c.windows[s].all
@@ -31,8 +33,11 @@ func (c *comparer) classify() {
 				continue
 			}
 			d.class = [...]Class{Lost, Extra}[s]
-			if !c.isCovered(Side(s), d) {
+			switch {
+			case !c.isCovered(Side(s), d):
 				d.class = Outside
+			case c.isInjected(Side(s), d):
+				d.class = Injected
 			}
 		}
 	}
@@ -44,13 +49,20 @@ func (c *comparer) delayOf(e *datagram) int64 {
 	return c.result.Clock.delay(e.way, e.nanos, c.windows[Host].all[e.mate].nanos)
 }
 
-// classifyPairs tells late pairs from others.
+// classifyPairs tells late pairs, and those that were sent again, from others.
 func (c *comparer) classifyPairs() {
 	we, wh := c.windows[Edge].all, c.windows[Host].all
 	for i := range we {
 		e := &we[i]
 		if e.mate < 0 {
 			continue
+		}
+		sent := e
+		if sender, _ := c.result.Sender(e.way); sender == Host {
+			sent = &wh[e.mate]
+		}
+		if sent.isAgain {
+			e.class = Retransmitted
 		}
 		if c.delayOf(e)-c.result.Clock.usual[e.way] > int64(c.opt.Late) {
 			e.class = Late
@@ -64,6 +76,9 @@ func (c *comparer) classifyPairs() {
 
 // isCovered reports whether the other capture would have a datagram of side s.
 func (c *comparer) isCovered(s Side, d *datagram) bool {
+	if c.result.Clock.IsDoubtful {
+		return false
+	}
 	from, to := c.covered[s.other()][0], c.covered[s.other()][1]
 	wait := int64(c.opt.Wait)
 	sender, isKnown := c.result.Sender(d.way)
@@ -141,7 +156,7 @@ func (c *comparer) findOriginal(s Side, run []key, i int) {
 	for j := max(0, i-neighbours); j < min(len(run), i+neighbours+1); j++ {
 		o := &w[run[j].at]
 		isFirst := o.mate >= 0 || o.state == wasPaired || j < i && o.class != Duplicated
-		if j == i || !isFirst || !c.isCopy(o, d) {
+		if j == i || !isFirst || !c.isCopy(s, o, d) {
 			continue
 		}
 		d.class = Duplicated
@@ -160,13 +175,18 @@ func (c *comparer) findOriginal(s Side, run []key, i int) {
 	}
 }
 
-// isCopy reports whether two equal datagrams of one capture are one that was sent once.
-func (c *comparer) isCopy(a, b *datagram) bool {
+// isCopy reports whether two equal datagrams of a side are one that was sent once. Of segments without an IP ID
+// those at the point of the sender were sent again: what copies segments stands between the points.
+func (c *comparer) isCopy(s Side, a, b *datagram) bool {
 	apart := time.Duration(max(a.nanos-b.nanos, b.nanos-a.nanos))
+	if a.src.isTCP && a.seq != b.seq {
+		return false
+	}
 	if a.ipid != 0 || b.ipid != 0 {
 		return a.ipid == b.ipid && apart <= c.opt.Wait
 	}
-	return apart <= copyWithin
+	sender, isKnown := c.result.Sender(a.way)
+	return apart <= copyWithin && !(a.src.isTCP && isKnown && sender == s)
 }
 
 // pairChanged pairs what is left of both captures where the ends, and the times, are as if it were one
@@ -174,7 +194,7 @@ func (c *comparer) isCopy(a, b *datagram) bool {
 func (c *comparer) pairChanged() {
 	for s := range c.windows {
 		c.windows[s].sortKeys(func(d *datagram) (uint64, bool) {
-			return runKey(uint64(d.way), &d.src, &d.dst), d.isFree() && d.class != Duplicated
+			return runKey(uint64(d.way), &d.src, &d.dst), d.isFree() && d.class != Duplicated && (d.isData() || !d.src.isTCP)
 		})
 	}
 	c.joinRuns(func(edges, hosts []key) {
@@ -203,8 +223,8 @@ func (c *comparer) pairBestChanged(k key, hosts []key, byID bool) {
 		h := &wh[o.at]
 		off, ok := c.align.deviation(e, h)
 		isSameID := e.ipid != 0 && e.ipid == h.ipid
-		isLike := e.kind == h.kind || e.kind == kindOther || h.kind == kindOther || e.wire == h.wire
-		if !ok || h.mate >= 0 || byID != isSameID || !byID && (!isLike || off > int64(c.opt.Late)) || off >= best {
+		isLike := e.kind == h.kind || e.kind == kindOther || h.kind == kindOther || e.kind == kindData || h.kind == kindData || e.wire == h.wire
+		if !ok || h.mate >= 0 || e.src.isTCP && !c.isPlace(e, h) || byID != isSameID || !byID && (!isLike || off > int64(c.opt.Late)) || off >= best {
 			continue
 		}
 		best, at = off, o.at
@@ -240,7 +260,7 @@ func (c *comparer) findAnswers() {
 		alone = Extra
 	}
 	isAnswer := func(d *datagram) bool {
-		return d.state == pending && d.mate < 0 && d.class == alone && d.way == ToClient
+		return d.state == pending && d.mate < 0 && d.class == alone && d.way == ToClient && !d.src.isTCP
 	}
 	if !hasAny(w.all, isAnswer) {
 		return

@@ -22,6 +22,9 @@ type Clock struct {
 	Drift, DriftError float64
 	// IsReversed is set where what clients send came to HOST first.
 	IsReversed bool
+	// IsDoubtful is set where both captures have equal contents, but too few, or of ends or times too
+	// different, to be of the same traffic: nothing is known of the clocks then.
+	IsDoubtful bool
 
 	usual [numWays]int64 // nanoseconds from point to point
 }
@@ -47,7 +50,8 @@ func (c *Clock) delay(way Way, edge, host int64) int64 {
 // Chosen: two could be one by chance and one repeated in each capture.
 const leastPairs = 3
 
-// fitClock estimates the clocks. It returns the sightings that it rests on.
+// fitClock estimates the clocks. It returns the sightings that it rests on. Where these could as well be of two
+// captures that have nothing to do with each other, it returns none, and IsDoubtful is set.
 func fitClock(unique []sighting, early func() []sighting) (*Clock, []sighting) {
 	c := &Clock{}
 	in := densest(unique)
@@ -59,12 +63,42 @@ func fitClock(unique []sighting, early func() []sighting) (*Clock, []sighting) {
 	if len(in) == 0 {
 		return c, nil
 	}
+	if !isEvidence(in) {
+		c.IsDoubtful = true
+		return c, nil
+	}
 	c.At = in[len(in)/2].edge.nanos
 	c.fitDrift(in)
 	in = c.withoutOutliers(in)
 	c.Pairs = len(in)
 	c.fitOffset(in)
 	return c, in
+}
+
+// isEvidence reports whether sightings show that both captures are of the same traffic. Requests without a challenge
+// are the same everywhere, and an empty server answers the same for days.
+func isEvidence(in []sighting) bool {
+	const (
+		enough       = 3    // chosen: as leastPairs
+		farClocks    = 6e10 // nanoseconds: a minute; chosen: clocks are set by the network, or wrong by a time zone
+		enoughIfFar  = 8    // chosen: more than the requests and replies of one poll
+		plainQueries = 8    // chosen: requests that are the same everywhere are fewer
+	)
+	points, requests, isSame := 0, 0, false
+	for i := range in {
+		x := &in[i]
+		isSame = isSame || x.edge.src == x.host.src && x.edge.dst == x.host.dst
+		if x.edge.src == x.host.src || x.edge.dst == x.host.dst || x.way == ToClient || x.edge.hasPlace {
+			points++
+		} else {
+			requests++
+		}
+	}
+	points += max(0, requests-plainQueries)
+	if math.Abs(in[len(in)/2].ahead) > farClocks {
+		return points >= enoughIfFar
+	}
+	return isSame || points >= enough
 }
 
 // densest returns the sightings, by time, whose differences lie closest together: false ones are

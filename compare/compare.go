@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
-	x := &runner{opt: &o, id: newIdentifier(o.Registry), cut: math.MaxInt}
+	x := &runner{opt: &o, id: newIdentifier(o.Registry), cut: uncut}
 	surveys, err := x.survey(ctx)
 	if surveys[Edge] == nil || surveys[Host] == nil || ctx.Err() != nil {
 		return nil, err
@@ -83,7 +83,9 @@ type runner struct {
 	opt  *Options
 	id   *identifier
 	seed uint64
-	cut  int
+	cut  cuts
+	// surveys are kept for who serves.
+	surveys [2]*survey
 }
 
 // open opens both captures.
@@ -151,13 +153,13 @@ func (x *runner) survey(ctx context.Context) (surveys [2]*survey, err error) {
 		if err != nil {
 			return surveys, err
 		}
-		cut := math.MaxInt
+		cut := uncut
 		for s, r := range all {
 			surveys[s] = takeSurvey(ctx, r, func() { x.report(Surveying, all) })
-			cut = min(cut, surveys[s].counts.cutTo)
+			cut = cut.min(surveys[s].counts.cutTo)
 		}
 		err = closeAll(all)
-		if cut >= x.cut || ctx.Err() != nil {
+		if cut.min(x.cut) == x.cut || ctx.Err() != nil {
 			return surveys, err
 		}
 		x.cut = cut
@@ -182,9 +184,10 @@ func (x *runner) compare(ctx context.Context, surveys [2]*survey) (*Result, erro
 	}
 	names.settle(isServer)
 	r := &Result{Captures: [2]Capture{edge.counts, host.counts}, Clock: *clock, Late: o.Late, Wait: o.Wait, names: names}
-	if x.cut < math.MaxInt {
-		r.ComparedTo = x.cut
+	if x.cut != uncut {
+		r.ComparedTo = min(x.cut.datagrams, x.cut.segments)
 	}
+	x.surveys = surveys
 	for s := range surveys {
 		surveys[s].samples, surveys[s].early = nil, nil // only who serves is needed from here on
 	}
@@ -198,9 +201,12 @@ func (x *runner) compare(ctx context.Context, surveys [2]*survey) (*Result, erro
 		r.IsInterrupted = true
 	}
 	for s := range readers {
-		r.Compared[s] = readers[s].counts.Packets
+		n := &readers[s].counts
+		r.Compared[s] = n.Packets
+		r.Captures[s].TCP, r.Captures[s].Segments = n.TCP, n.Segments // the survey learned meanwhile who serves
 	}
 	_ = closeAll(readers) // the survey met the same damage
+	c.listConnections()
 	r.Kinds, r.Rows, r.NoKind = x.id.kinds, c.listRows(), x.id.noKind
 	for s := range surveys {
 		r.ServersEvicted += surveys[s].evicted
@@ -213,17 +219,19 @@ func (x *runner) compare(ctx context.Context, surveys [2]*survey) (*Result, erro
 
 func newComparer(o *Options, r *Result, surveys [2]*survey, readers [2]*reader) *comparer {
 	c := &comparer{opt: o, names: r.names, surveys: surveys, readers: readers, result: r, rows: map[rowKey]*Row{},
+		conns: lru.New[connKey, conn](maxConns), shifts: lru.New[connKey, shift](maxConns),
 		replies: lru.New[replyKey, seenReply](maxReplies), ttls: lru.New[end, uint8](maxServers), answers: map[uint64]answer{}, reframed: map[uint64]reframed{}}
 	c.align = aligner{clock: &r.Clock, wait: int64(o.Wait)}
 	for s := range c.windows {
-		readers[s].knows, readers[s].wants = surveys[s], o.Wants
+		readers[s].knows, readers[s].streams, readers[s].wants = surveys[s], surveys[s], o.Wants
+		c.sent[s] = lru.New[connKey, sentTo](maxConns)
 		w := &c.windows[s]
 		w.room, w.latest = max(leastWindow, int(windowDatagrams*o.Scale)), math.MinInt64
-		if n := r.Captures[s].Datagrams; n > uint64(w.room) { // else it grows
+		if n := r.Captures[s].Datagrams + r.Captures[s].Segments; n > uint64(w.room) { // else it grows
 			w.all = make([]datagram, 0, w.room+capture.MaxPackets)
 			w.keys = make([]key, 0, cap(w.all))
 		}
-		if in := readers[s]; in.cut == math.MaxInt { // else the bytes are not all there
+		if in := readers[s]; in.cut.datagrams == uncut.datagrams { // else the bytes are not all there
 			in.parts = split.New(split.Limits{Bytes: fragmentBytes})
 			in.parts.Deliver = func(x *split.Set) { w.keepSet(in, x) }
 		}

@@ -36,16 +36,26 @@ type Kind struct {
 const (
 	kindOther = iota
 	kindPart
+	kindData
+	kindSYN
+	kindSYNACK
+	kindFIN
+	kindRST
 	numUntyped
 )
 
-// end is an address with its port, without the pointer that netip.AddrPort has.
+// end is an address with its port, without the pointer that netip.AddrPort has. A port of TCP is
+// another end than that of UDP with the same number: each is translated on its own.
 type end struct {
-	addr [16]byte
-	port uint16
+	addr  [16]byte
+	port  uint16
+	isTCP bool
 }
 
-func endOf(a netip.AddrPort) end { return end{a.Addr().As16(), a.Port()} }
+func endOf(a netip.AddrPort, isTCP bool) end { return end{a.Addr().As16(), a.Port(), isTCP} }
+
+// host returns the address alone, as an end without a port.
+func (e end) host() end { return end{addr: e.addr} }
 
 func (e end) addrPort() netip.AddrPort {
 	if e == (end{}) {
@@ -54,10 +64,13 @@ func (e end) addrPort() netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom16(e.addr).Unmap(), e.port)
 }
 
-// Hash implements lru.Key.
-func (e end) Hash(seed uint64) uint64 { return lru.Mix(lru.Mix16(seed, &e.addr), uint64(e.port)) }
+// portWord returns the port and whether it is of TCP.
+func (e end) portWord() uint64 { return uint64(e.port) | bit(e.isTCP)<<16 }
 
-// datagram is one UDP datagram of a capture.
+// Hash implements lru.Key.
+func (e end) Hash(seed uint64) uint64 { return lru.Mix(lru.Mix16(seed, &e.addr), e.portWord()) }
+
+// datagram is one UDP datagram of a capture, or one TCP segment that is compared.
 type datagram struct {
 	hash     uint64 // of the payload, as far as both captures have it, and its length
 	nanos    int64  // in the clock of HOST
@@ -77,6 +90,7 @@ type datagram struct {
 	isSrcKnown, isDstKnown bool
 	isReframed             bool
 	request                uint64 // of an answer from in between; of a reframed one, the first frame at the other point
+	segment
 }
 
 // isFree reports whether the datagram is not judged and has no counterpart yet.
@@ -89,10 +103,12 @@ type reader struct {
 	frags *ipfrag.Table
 	id    *identifier
 	// knows, if not nil, is who serves: a weak claim about a message of such a server is believed.
-	knows *survey
-	seed  uint64
-	cut   int // payloads are compared up to this length
-	err   error
+	knows   *survey
+	streams *survey // of the same capture: who serves over TCP; not nil
+	seed    uint64
+	poly    polynomial
+	cut     cuts
+	err     error
 
 	counts   Capture
 	packet   netlayer.Packet
@@ -102,8 +118,8 @@ type reader struct {
 	parts    *split.Assembler // nil if parts are not joined
 }
 
-func newReader(src capture.Source, id *identifier, seed uint64, cut int) *reader {
-	return &reader{src: src, frags: ipfrag.New(fragmentBytes), id: id, seed: seed, cut: cut}
+func newReader(src capture.Source, id *identifier, seed uint64, cut cuts) *reader {
+	return &reader{src: src, frags: ipfrag.New(fragmentBytes), id: id, seed: seed, poly: newPolynomial(seed), cut: cut}
 }
 
 // read reads a batch and calls add for each datagram in it. It reports whether there is more.
@@ -154,7 +170,7 @@ func (r *reader) decode(c *capture.Packet, add func(*datagram, []byte)) {
 	}
 	switch {
 	case p.Stop == netlayer.TCP:
-		r.counts.TCP++
+		r.decodeSegment(p, &d, add)
 		return
 	case p.Stop != netlayer.OK:
 		r.counts.Others++
@@ -163,10 +179,10 @@ func (r *reader) decode(c *capture.Packet, add func(*datagram, []byte)) {
 	r.counts.Datagrams++
 	if len(p.Payload) < p.Wire {
 		r.counts.Cut++
-		r.counts.cutTo = min(r.counts.cutTo, len(p.Payload))
+		r.counts.cutTo.datagrams = min(r.counts.cutTo.datagrams, len(p.Payload))
 	}
-	d.src, d.dst, d.wire = endOf(p.Src), endOf(p.Dst), uint16(p.Wire)
-	b := p.Payload[:min(len(p.Payload), r.cut)]
+	d.src, d.dst, d.wire = endOf(p.Src, false), endOf(p.Dst, false), uint16(p.Wire)
+	b := p.Payload[:min(len(p.Payload), r.cut.datagrams)]
 	d.hash = lru.Mix(lru.MixBytes(r.seed, b), uint64(p.Wire))
 	d.kind = r.id.kindOf(p, r.knows, &d)
 	d.isWanted = r.wants == nil || r.wants(p, c.No, c.Nanos)
@@ -199,12 +215,17 @@ func (x *identifier) kindOf(p *netlayer.Packet, knows *survey, d *datagram) uint
 	default:
 		return kindOther
 	}
-	k, known := x.byType[v.Type]
+	return x.kindOfType(v.Dissector.Proto(), v.Type)
+}
+
+// kindOfType returns the kind of messages of a type.
+func (x *identifier) kindOfType(p *dissect.Proto, t *dissect.Type) uint16 {
+	k, known := x.byType[t]
 	if !known && len(x.kinds) == maxKinds {
 		x.noKind++
 	} else if !known {
 		k = uint16(len(x.kinds))
-		x.kinds, x.byType[v.Type] = append(x.kinds, Kind{v.Dissector.Proto(), v.Type}), k
+		x.kinds, x.byType[t] = append(x.kinds, Kind{p, t}), k
 	}
 	return k
 }
@@ -212,6 +233,10 @@ func (x *identifier) kindOf(p *netlayer.Packet, knows *survey, d *datagram) uint
 // role returns whether a kind shows which end serves: 1 the destination, -1 the source, 0 neither.
 func (x *identifier) role(kind uint16) int {
 	switch t := x.kinds[kind].Type; {
+	case kind == kindSYN:
+		return 1
+	case kind == kindSYNACK:
+		return -1
 	case t == nil:
 		return 0
 	case t.FromServer():

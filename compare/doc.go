@@ -1,5 +1,5 @@
-// Package compare finds what happened to UDP datagrams between two points at which both
-// were captured: EDGE, near the clients, and HOST, near the servers. It reads captures and
+// Package compare finds what happened to UDP datagrams, and to TCP segments of consoles, between two
+// points at which both were captured: EDGE, near the clients, and HOST, near the servers. It reads captures and
 // prints nothing; it knows no protocol and decodes only to name kinds of messages and the
 // fields that differ.
 //
@@ -16,6 +16,11 @@
 //	          in memory.
 //	Collect   the bytes of changed datagrams, and the packets that the caller writes.
 //
-// Every datagram of both captures gets exactly one Class. What one capture does not cover in
+// TCP segments take the same way (segment.go): those with data, and those that begin or end a connection. Equal
+// bytes are told apart by their place in the stream (place.go), those that were cut in another way are
+// found by hashes that can be joined (polynomial.go, resegment.go), and connections that one capture
+// alone has are listed (connections.go).
+//
+// Every datagram of both captures, and every segment that is compared, gets exactly one Class. What one capture does not cover in
 // time is not judged.
 package compare

@@ -34,7 +34,7 @@ func (m *endMap) learn(at, to end) {
 		m.back[to] = at
 	}
 	if at.port == to.port {
-		at.port, to.port = 0, 0
+		at, to = at.host(), to.host()
 		if m.vote(m.hosts, at, to) && at != to {
 			m.back[to] = at
 		}
@@ -81,8 +81,8 @@ func (m *endMap) lookup(at end) (to end, isKnown bool) {
 	if x := m.ends[at]; x != nil {
 		return x.to, true
 	}
-	if x := m.hosts[end{addr: at.addr}]; x != nil && (x.to.addr != at.addr || !m.mapsUnseen) {
-		return end{x.to.addr, at.port}, true
+	if x := m.hosts[at.host()]; x != nil && (x.to.addr != at.addr || !m.mapsUnseen) {
+		return end{x.to.addr, at.port, at.isTCP}, true
 	}
 	return at, false
 }
@@ -95,8 +95,8 @@ func (m *endMap) nameAt(s Side, e end) end {
 	if at, ok := m.back[e]; ok {
 		return at
 	}
-	if at, ok := m.back[end{addr: e.addr}]; ok && m.hosts[end{addr: e.addr}] == nil {
-		return end{at.addr, e.port}
+	if at, ok := m.back[e.host()]; ok && m.hosts[e.host()] == nil {
+		return end{at.addr, e.port, e.isTCP}
 	}
 	return e
 }
@@ -106,6 +106,7 @@ type Translation struct {
 	Edge, Host netip.AddrPort
 	Datagrams  int // that show it
 	IsServer   bool
+	IsTCP      bool
 }
 
 // list returns the translations, those of servers first.
@@ -113,7 +114,7 @@ func (m *endMap) list(isServer func(end) bool) []Translation {
 	var all []Translation
 	for at, x := range m.ends {
 		if x.to != at {
-			all = append(all, Translation{at.addrPort(), x.to.addrPort(), x.votes, isServer(at)})
+			all = append(all, Translation{at.addrPort(), x.to.addrPort(), x.votes, isServer(at), at.isTCP})
 		}
 	}
 	slices.SortFunc(all, func(a, b Translation) int {
@@ -123,7 +124,7 @@ func (m *endMap) list(isServer func(end) bool) []Translation {
 			}
 			return 1
 		}
-		return cmp.Or(a.Edge.Compare(b.Edge), a.Host.Compare(b.Host))
+		return cmp.Or(a.Edge.Compare(b.Edge), a.Host.Compare(b.Host), cmp.Compare(bit(a.IsTCP), bit(b.IsTCP)))
 	})
 	return all
 }

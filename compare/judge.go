@@ -59,6 +59,7 @@ func (c *comparer) judgeAlone(s Side, d *datagram, cutoff int64, isEarly bool) {
 	}
 	c.result.Counts[s][d.class][d.way]++
 	c.tellFrames(s, d)
+	c.countConnection(s, d)
 	c.countAlone(s, d)
 	if d.class == Outside {
 		return
@@ -87,6 +88,8 @@ func (c *comparer) judgePair(e, h *datagram) {
 	c.result.Counts[Host][e.class][e.way]++
 	c.tellFrames(Edge, e)
 	c.tellFrames(Host, h)
+	c.countConnection(Edge, e)
+	c.countConnection(Host, h)
 	c.countPair(e, h, delay)
 	if e.class == Same {
 		return

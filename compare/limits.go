@@ -77,6 +77,18 @@ const (
 	// in other datagrams. Chosen: a thousand replies a second.
 	maxSets = 1 << 11
 
+	// maxConns is how many connections over TCP are remembered, and the directions of these for each capture; the one that was
+	// silent longest is evicted. Chosen: consoles have few, and all of it takes 3 MiB.
+	maxConns = 1 << 13
+
+	// maxOneSided is how many connections that one capture alone has are listed; the others are counted.
+	// Chosen: as rows of kinds, more than anybody reads.
+	maxOneSided = 1 << 11
+
+	// maxJoined is how many segments at one point can be the bytes of one at the other, or of a few. Chosen: 64 KiB in
+	// segments of an Ethernet are 45.
+	maxJoined = 64
+
 	// maxReplies is how many contents of replies are remembered, for the age of the bytes that an answer from
 	// in between repeats.
 	maxReplies = 1 << 12

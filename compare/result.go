@@ -26,6 +26,7 @@ type Class uint8
 // The classes. Those up to Changed are of datagrams in both captures.
 const (
 	Same            Class = iota // at both points, unchanged, in order and in time
+	Retransmitted                // of TCP: as Same, and its bytes had been sent before
 	Reordered                    // overtaken by one of its flow that was sent later
 	Late                         // it took longer than usual, by more than Options.Late
 	Changed                      // other bytes at HOST than at EDGE
@@ -33,6 +34,7 @@ const (
 	Lost                         // at EDGE only
 	Extra                        // at HOST only
 	Duplicated                   // a copy of one that was counted, at one of the points
+	Injected                     // a TCP reset that its sender did not send: at the point of the receiver only
 	AnsweredBetween              // a reply that came from between the points, or the request that got it and went no further
 	Outside                      // at one point, at a time that the other capture does not cover
 	NumClasses
@@ -40,7 +42,7 @@ const (
 
 // String is the name in output.
 func (c Class) String() string {
-	return [...]string{"same", "reordered", "late", "changed", "reframed", "lost", "extra", "duplicated", "answered_between", "outside"}[c]
+	return [...]string{"same", "retransmitted", "reordered", "late", "changed", "reframed", "lost", "extra", "duplicated", "injected", "answered_between", "outside"}[c]
 }
 
 // isPair reports whether datagrams of the class are in both captures.
@@ -49,13 +51,14 @@ func (c Class) isPair() bool { return c <= Changed }
 // Capture is what was read at one point.
 type Capture struct {
 	Packets, Datagrams uint64
+	Segments           uint64 // of TCP, compared
 	TCP, Others        uint64 // not compared
 	Incomplete         uint64 // sets of IP fragments that never came together
 	Cut                uint64 // datagrams that the snap length cut
 	Dropped            uint64 // packets that the capturing program lost
 	First, Last        int64  // Unix nanoseconds, in the clock of the capture
 
-	cutTo int
+	cutTo cuts
 }
 
 // Difference is a datagram, or a pair, that is not Same and not Outside.
@@ -105,7 +108,7 @@ type Row struct {
 	Way    Way
 	// Sent are those at the point from which they come, without copies, whose fate both
 	// captures show; Arrived are those of them at the other point too.
-	Sent, Arrived, Late, Reordered, Changed uint64
+	Sent, Arrived, Retransmitted, Late, Reordered, Changed uint64
 	// Kept are requests that were answered in between and went no further; they are among Sent.
 	Kept       uint64
 	Duplicated uint64
@@ -113,6 +116,7 @@ type Row struct {
 	// Appeared are those at the other point alone, Answered those of them that were answers to
 	// requests.
 	Appeared, Answered uint64
+	Injected           uint64 // of those that appeared, TCP resets
 	Outside            uint64 // at one point, of which the other capture does not cover the time
 	Slowest            int64  // nanoseconds from point to point
 	FirstLost          [2]uint64
@@ -138,8 +142,12 @@ type Result struct {
 	Counts     [2][NumClasses][numWays]uint64 // datagrams of each side
 	Unwanted   [2]uint64                      // datagrams that the caller did not want: they are in no other count
 	Rows       []Row
-	NoRow      uint64 // datagrams in the row without a server
-	Sizes      [numWays]SizeLoss
+	NoRow      uint64            // datagrams in the row without a server
+	Sizes      [numWays]SizeLoss // of datagrams
+	// Connections are those over TCP; ConnsEvicted counts connections, and directions of these, that were
+	// evicted before the end.
+	Connections  Connections
+	ConnsEvicted uint64
 	// Translations are the ends that have another name at HOST; Untracked counts ends for which there was no room.
 	Translations []Translation
 	Untracked    uint64
@@ -199,3 +207,6 @@ func (r *Result) Sender(w Way) (Side, bool) {
 	}
 	return Edge, false
 }
+
+// IsTCP reports whether it is of a TCP segment.
+func (d *Difference) IsTCP() bool { return d.src.isTCP }

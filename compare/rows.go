@@ -44,6 +44,8 @@ func (c *comparer) countPair(e, h *datagram, delay int64) {
 	r.Arrived++
 	r.Slowest = max(r.Slowest, delay)
 	switch e.class {
+	case Retransmitted:
+		r.Retransmitted++
 	case Late:
 		r.Late++
 	case Reordered:
@@ -51,7 +53,9 @@ func (c *comparer) countPair(e, h *datagram, delay int64) {
 	case Changed:
 		r.Changed++
 	}
-	c.result.Sizes[e.way].add(min(e.wire, h.wire), false)
+	if !e.src.isTCP { // hosts cut streams as they like
+		c.result.Sizes[e.way].add(min(e.wire, h.wire), false)
+	}
 }
 
 func (c *comparer) countAlone(s Side, d *datagram) {
@@ -66,6 +70,9 @@ func (c *comparer) countAlone(s Side, d *datagram) {
 		r.Sent++
 		r.Arrived++
 	case d.class == Reframed:
+	case d.class == Injected:
+		r.Appeared++
+		r.Injected++
 	case d.class == AnsweredBetween && d.way == ToClient:
 		r.Appeared++
 		r.Answered++
@@ -77,7 +84,7 @@ func (c *comparer) countAlone(s Side, d *datagram) {
 		if r.FirstLost[s] == 0 {
 			r.FirstLost[s] = d.frame
 		}
-		if d.way != UnknownWay {
+		if d.way != UnknownWay && !d.src.isTCP {
 			c.result.Sizes[d.way].add(d.wire, true)
 		}
 	default:

@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"math"
+	"slices"
 
 	"qsniff/dissect"
 	"qsniff/internal/hostset"
@@ -17,7 +18,9 @@ type survey struct {
 	early   []sample
 	reg     *dissect.Registry
 	servers *lru.Table[end, uint64] // how often an address served; ports are 0
-	evicted uint64                  // of servers
+	// streams is how often an end, with its port, served over TCP.
+	streams *lru.Table[end, uint64]
+	evicted uint64 // of servers and streams
 }
 
 // sample is a content that the survey keeps.
@@ -27,12 +30,14 @@ type sample struct {
 	src, dst end
 	ttl      uint8
 	isCommon bool // it was there more than once
+	hasPlace bool // of a segment, with its sequence number, which makes it one of a kind
 }
 
 // takeSurvey reads a capture to its end.
 func takeSurvey(ctx context.Context, r *reader, report func()) *survey {
-	s := &survey{samples: map[uint64]sample{}, bound: math.MaxUint64, reg: r.id.reg, servers: lru.New[end, uint64](maxServers)}
-	r.counts.cutTo = math.MaxInt
+	s := &survey{samples: map[uint64]sample{}, bound: math.MaxUint64, reg: r.id.reg, servers: lru.New[end, uint64](maxServers), streams: lru.New[end, uint64](maxServers)}
+	r.streams = s
+	r.counts.cutTo = uncut
 	for r.read(ctx, s.add(r.id)) {
 		report()
 	}
@@ -52,41 +57,60 @@ func (s *survey) add(id *identifier) func(*datagram, []byte) {
 		case -1:
 			s.countServer(d.src)
 		}
-		x := sample{d.hash, d.nanos, d.src, d.dst, d.ttl, false}
+		x := sample{hash: d.hash, nanos: d.nanos, src: d.src, dst: d.dst, ttl: d.ttl}
+		if d.src.isTCP {
+			x.hash, x.hasPlace = lru.Mix(d.hash, uint64(d.seq)), true
+			s.keep(x)
+			x.hash, x.hasPlace = lru.Mix(d.hash, 1<<32), false // of a polynomial, now spread over all values
+		}
+		if d.src.isTCP && !d.isData() {
+			return // the flags of many connections are equal
+		}
 		if len(s.early) < maxEarly {
 			s.early = append(s.early, x)
 		}
-		if d.hash > s.bound {
-			return
-		}
-		if _, ok := s.samples[d.hash]; ok {
-			x.isCommon = true
-		}
-		s.samples[d.hash] = x
-		if len(s.samples) > maxSamples {
-			s.bound /= 2
-			for hash := range s.samples {
-				if hash > s.bound {
-					delete(s.samples, hash)
-				}
+		s.keep(x)
+	}
+}
+
+// keep adds a sample, if its hash is among those that are sampled.
+func (s *survey) keep(x sample) {
+	if x.hash > s.bound {
+		return
+	}
+	if _, ok := s.samples[x.hash]; ok {
+		x.isCommon = true
+	}
+	s.samples[x.hash] = x
+	if len(s.samples) > maxSamples {
+		s.bound /= 2
+		for hash := range s.samples {
+			if hash > s.bound {
+				delete(s.samples, hash)
 			}
 		}
 	}
 }
 
 func (s *survey) countServer(e end) {
-	e.port = 0
-	v, evicted := s.servers.Put(e)
+	table := s.streams
+	if !e.isTCP {
+		e, table = e.host(), s.servers
+	}
+	v, evicted := table.Put(e)
 	*v++
 	if evicted != nil {
 		s.evicted++
 	}
 }
 
-// served returns how often the address of an end served.
+// served returns how often the address of an end served, or over TCP that end.
 func (s *survey) served(e end) uint64 {
-	e.port = 0
-	if v := s.servers.Peek(e); v != nil {
+	table := s.streams
+	if !e.isTCP {
+		e, table = e.host(), s.servers
+	}
+	if v := table.Peek(e); v != nil {
 		return *v
 	}
 	return 0
@@ -113,7 +137,10 @@ func (s *survey) wayOf(src, dst end, ours *hostset.Set) Way {
 		}
 	}
 	a, b := s.served(src), s.served(dst)
-	if a == 0 && b == 0 { // perhaps the captures have headers only: ports are a hint
+	switch {
+	case a == 0 && b == 0 && src.isTCP:
+		a, b = bit(s.reg.OnStreamPort(src.port)), bit(s.reg.OnStreamPort(dst.port))
+	case a == 0 && b == 0: // perhaps the captures have headers only: ports are a hint
 		a, b = bit(s.reg.ToServer(dst.port, src.port)), bit(s.reg.ToServer(src.port, dst.port))
 	}
 	switch {
@@ -139,15 +166,18 @@ type sighting struct {
 	ahead      float64 // nanoseconds by which the clock of HOST showed more
 }
 
-// pairs returns the contents that both surveys have once.
+// pairSamples returns the contents that both surveys have once. Of segments it returns those with equal sequence
+// numbers or, where something on the way changes all of these, contents alone.
 func pairSamples(edge, host *survey, ours *hostset.Set) []sighting {
 	var all []sighting
+	hasPlaces := false
 	for hash, e := range edge.samples {
 		if h, ok := host.samples[hash]; ok && !e.isCommon && !h.isCommon {
 			all = append(all, sighting{e, h, edge.wayOf(e.src, e.dst, ours), float64(h.nanos - e.nanos)})
+			hasPlaces = hasPlaces || e.hasPlace
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(x sighting) bool { return hasPlaces && x.edge.src.isTCP && !x.edge.hasPlace })
 }
 
 // pairEarly returns pairs of the first datagrams of both captures with equal contents, of which at

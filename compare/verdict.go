@@ -5,10 +5,8 @@ func (r *Result) Name(kind uint16) (protocol, message string) {
 	switch k := &r.Kinds[kind]; {
 	case k.Type != nil:
 		return k.Proto.Name, k.Type.Name
-	case kind == kindPart:
-		return "", "split part"
 	}
-	return "", "other"
+	return "", [numUntyped]string{"other", "split part", "TCP data", "TCP SYN", "TCP SYN and ACK", "TCP FIN", "TCP RST"}[kind]
 }
 
 // leastFiltered is how many of a kind have to be lost, and all of them, to say that it is filtered. Chosen: five
@@ -35,6 +33,7 @@ func (r *Result) Total(w Way) *Row {
 	for i := range r.Rows {
 		if o := &r.Rows[i]; o.Way == w {
 			all.Sent, all.Arrived, all.Kept = all.Sent+o.Sent, all.Arrived+o.Arrived, all.Kept+o.Kept
+			all.Retransmitted, all.Injected = all.Retransmitted+o.Retransmitted, all.Injected+o.Injected
 			all.Late, all.Reordered, all.Changed = all.Late+o.Late, all.Reordered+o.Reordered, all.Changed+o.Changed
 			all.Duplicated, all.Appeared, all.Answered = all.Duplicated+o.Duplicated, all.Appeared+o.Appeared, all.Answered+o.Answered
 			all.Outside += o.Outside

@@ -41,8 +41,8 @@ type key struct {
 
 // runKey returns what datagrams with one content and the same ends have in common.
 func runKey(hash uint64, src, dst *end) uint64 {
-	h := lru.Mix(lru.Mix16(hash, &src.addr), uint64(src.port))
-	return lru.Mix(lru.Mix16(h, &dst.addr), uint64(dst.port))
+	h := lru.Mix(lru.Mix16(hash, &src.addr), src.portWord())
+	return lru.Mix(lru.Mix16(h, &dst.addr), dst.portWord())
 }
 
 // sortKeys fills w.keys with those datagrams for which run returns true, by run and time.
@@ -79,6 +79,9 @@ type comparer struct {
 	covered [2][2]int64 // from when to when a capture has packets, in the clock of HOST
 
 	rows    map[rowKey]*Row
+	conns   *lru.Table[connKey, conn]
+	shifts  *lru.Table[connKey, shift]
+	sent    [2]*lru.Table[connKey, sentTo]
 	replies *lru.Table[replyKey, seenReply]
 	ttls    *lru.Table[end, uint8]
 	answers map[uint64]answer // by frame, until they are listed
@@ -141,6 +144,7 @@ func (c *comparer) fill(ctx context.Context, report func()) bool {
 // add adds a datagram to its window, in the clock and with the names of HOST.
 func (c *comparer) add(s Side, d *datagram) {
 	d.way = c.surveys[s].wayOf(d.src, d.dst, c.opt.Servers)
+	c.noteSent(s, d)
 	if s == Edge {
 		d.nanos = c.result.Clock.toHost(d.nanos)
 		d.rename(c.names)
@@ -201,14 +205,24 @@ func (w *window) quarter() int64 {
 
 // pairEqual pairs datagrams with the same content and the same ends.
 func (c *comparer) pairEqual() {
-	unpaired := func(d *datagram) (uint64, bool) {
-		return runKey(d.hash, &d.src, &d.dst), d.isFree()
-	}
 	for s := range c.windows {
 		for i := range c.windows[s].all {
-			c.windows[s].all[i].mate = -1
+			d := &c.windows[s].all[i]
+			if d.mate = -1; !d.isReframed {
+				d.class = Same
+			}
 		}
-		c.windows[s].sortKeys(unpaired)
+	}
+	c.learnShifts()
+	c.pairRuns(true)
+	c.setCopiesAside()
+	c.pairRuns(false)
+}
+
+// pairRuns pairs datagrams by their runs.
+func (c *comparer) pairRuns(withID bool) {
+	for s := range c.windows {
+		c.windows[s].sortKeys(func(d *datagram) (uint64, bool) { return c.runOf(Side(s), d, withID) })
 	}
 	c.joinRuns(func(edges, hosts []key) { c.alignKeys(edges, hosts) })
 }
@@ -247,9 +261,9 @@ func (c *comparer) alignKeys(edges, hosts []key) {
 // are there once, which teach names, then, with these, what became equal, then by time alone.
 func (c *comparer) pairTranslated() {
 	for _, onlyOnce := range [...]bool{true, false} {
-		c.windows[Edge].sortKeys(func(d *datagram) (uint64, bool) { return c.runOfStranger(d, d.isSrcKnown, d.isDstKnown) })
+		c.windows[Edge].sortKeys(func(d *datagram) (uint64, bool) { return c.runOfStranger(d, d.isSrcKnown, d.isDstKnown, onlyOnce) })
 		c.windows[Host].sortKeys(func(d *datagram) (uint64, bool) {
-			return c.runOfStranger(d, c.hasNameAtEdge(d.src), c.hasNameAtEdge(d.dst))
+			return c.runOfStranger(d, c.hasNameAtEdge(d.src), c.hasNameAtEdge(d.dst), onlyOnce)
 		})
 		we, wh := c.windows[Edge].all, c.windows[Host].all
 		c.joinRuns(func(edges, hosts []key) {
@@ -281,8 +295,9 @@ func (c *comparer) hasNameAtEdge(e end) bool {
 }
 
 // runOfStranger returns the run of a datagram that is not paired and whose client has no known name
-// at the other point: content and server.
-func (c *comparer) runOfStranger(d *datagram, isSrcKnown, isDstKnown bool) (uint64, bool) {
+// at the other point: content and server. Of a segment the sequence number counts as content, which
+// most translation keeps: of data at first only, of flags, which are equal in all connections, always.
+func (c *comparer) runOfStranger(d *datagram, isSrcKnown, isDstKnown, isFirst bool) (uint64, bool) {
 	server, isKnown := &d.dst, isSrcKnown
 	switch {
 	case !d.isFree() || d.way == UnknownWay:
@@ -290,5 +305,9 @@ func (c *comparer) runOfStranger(d *datagram, isSrcKnown, isDstKnown bool) (uint
 	case d.way == ToClient:
 		server, isKnown = &d.src, isDstKnown
 	}
-	return runKey(d.hash, server, &end{port: uint16(d.way)}), !isKnown
+	hash := d.hash
+	if d.src.isTCP && (isFirst || !d.isData()) {
+		hash = lru.Mix(hash, uint64(d.seq))
+	}
+	return runKey(hash, server, &end{port: uint16(d.way)}), !isKnown
 }

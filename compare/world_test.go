@@ -36,6 +36,7 @@ type world struct {
 	equalChallenges, onlyInfo bool
 	clients, rounds           int
 	zeroIDs                   bool
+	tcp                       streamWorld
 
 	sent []*sentDatagram
 	last map[[2]netip.AddrPort]time.Duration // when the last one of a flow arrived
@@ -48,7 +49,8 @@ type sentDatagram struct {
 	only   int // the side that alone has it, -1 for both
 	at     [2]time.Duration
 	as     [2]testpcap.Datagram
-	parts  [2][][]byte // in which it is sent at each point, if not as it is
+	segs   [2][]testpcap.Segment // of a stream, in place of as
+	parts  [2][][]byte           // in which it is sent at each point, if not as it is
 	frames [2][]uint64
 	copyOf int // side with a copy, -1
 	copyAt time.Duration
@@ -146,6 +148,7 @@ func (w *world) play() {
 			w.exchange(at, client, server, round)
 		}
 	}
+	w.playStreams()
 }
 
 func (w *world) exchange(at time.Duration, client, server netip.AddrPort, round int) {
@@ -240,6 +243,9 @@ func (w *world) captures(t testing.TB) (all [2][]capture.Packet) {
 					ips, err = append(ips, more...), errors.Join(err, failed)
 				}
 			}
+			if len(s.segs[side]) > 0 {
+				ips, err = w.segments(s, Side(side))
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -333,8 +339,8 @@ func checkSums(t testing.TB, r *Result) {
 				}
 			}
 		}
-		if sum != r.Captures[s].Datagrams {
-			t.Errorf("side %d: %d datagrams, of which %d have a class", s, r.Captures[s].Datagrams, sum)
+		if sum != r.Captures[s].Datagrams+r.Captures[s].Segments {
+			t.Errorf("side %d: %d datagrams and %d segments, of which %d have a class", s, r.Captures[s].Datagrams, r.Captures[s].Segments, sum)
 		}
 	}
 }

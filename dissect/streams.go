@@ -43,6 +43,9 @@ func (r *Registry) OnPort(d StreamDissector, port uint16) bool {
 	return false
 }
 
+// OnStreamPort reports whether servers of any protocol over TCP are usually met at a port.
+func (r *Registry) OnStreamPort(port uint16) bool { return r.tcp.at(port) != 0 }
+
 // ServerSide guesses from the ports of a connection which of its two ends is the
 // server's: the one with a protocol's port, or the lower one, because clients
 // take theirs from the upper range.

@@ -32,15 +32,21 @@ const (
 	RulesFirst                   // rules were answered before players were
 	Paused                       // a question came half a second after the request before it
 	InfoTwice                    // information was asked for again as soon as it had come
+	StartTTL                     // its packets set out with a time to live of 255, and no challenge was brought back
+	FixedID                      // likewise, and their IP ID is 54321
 	numSigns   = iota
 )
+
+// header are the signs of packets' headers. Routers and hosts of every kind set these, so they make no program
+// another one, and no name of an unknown client: only rows that need them look at them.
+const header = StartTTL | FixedID
 
 // names are the signs in words, as the manual and JSON have them. They are output: the names of
 // unknown clients are made of them.
 var names = [numSigns]string{
 	"info-bare", "info-ones", "info-zero", "info-token", "page-bare", "page-ones", "page-zero", "page-token",
 	"asks-token", "bytes-after", "padded", "word-nul", "word-bare", "one-port", "many-ports", "anew",
-	"rules-first", "paused", "info-twice",
+	"rules-first", "paused", "info-twice", "ttl-255", "id-54321",
 }
 
 // meanings explain them.
@@ -54,6 +60,7 @@ var meanings = [numSigns]string{
 	"different questions come from one port", "different questions come from different ports",
 	"a challenge is asked for though an earlier one was brought back", "rules are answered before players are",
 	"a question comes half a second after the request before it", "information is asked for again as soon as it came",
+	"packets came with a time to live above 128, so they set out with 255, and no challenge was brought back", "likewise, and their IP ID is 54321",
 }
 
 // All iterates over the names of the signs in s, in the order of the table.
@@ -80,7 +87,7 @@ func (s Signs) IsFuller(t Signs) bool {
 // added to the table.
 func (s Signs) hash() uint16 {
 	sorted := make([]string, 0, numSigns)
-	for name := range s.All() {
+	for name := range (s &^ header).All() {
 		sorted = append(sorted, name)
 	}
 	slices.Sort(sorted)

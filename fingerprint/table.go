@@ -30,8 +30,19 @@ type Program struct {
 // ports are the signs of what programs do alike with one question and with more.
 const ports = OnePort | ManyPorts
 
+// anyQuestion are the signs of one question, whatever it is.
+const anyQuestion = InfoBare | InfoOnes | InfoZero | PageBare | PageOnes | PageZero | BytesAfter | Padded | WordNUL | WordBare
+
 // Table lists the fingerprints. The first that fits counts.
 var Table = []Fingerprint{
+	{Programs: []Program{{"zmap", "Debian, zmap 2.1.1; until zmap/zmap, pull request 798 of 2024", true}},
+		Needs: StartTTL | FixedID, Shows: StartTTL | FixedID | anyQuestion, Confidence: dissect.Likely,
+		Why: "packets of its own making: IP ID 54321, and a time to live of 255; it asks one question and brings no challenge back"},
+	{Programs: []Program{
+		{"masscan", "Debian, masscan 1.3.2", true},
+		{"zmap", "zmap/zmap, pull request 798: since 2024 the IP ID is random", false}},
+		Needs: StartTTL, Shows: StartTTL | anyQuestion, Confidence: dissect.Maybe,
+		Why: "packets set out with a time to live of 255, which no usual system gives to datagrams; it asks one question and brings no challenge back"},
 	{Programs: []Program{{"source-server-query", "npm, 3.0.3", true}},
 		Needs: BytesAfter, Shows: BytesAfter | InfoOnes | PageOnes | ports | RulesFirst, Confidence: dissect.Likely,
 		Why: "FF FF FF FF follows the challenge that it brings back, each time from a new port"},
@@ -40,7 +51,8 @@ var Table = []Fingerprint{
 		Why: "it asks for a challenge with zeros before it asks for information, which has that challenge"},
 	{Programs: []Program{
 		{"python-a2s", "Yepoleb/python-a2s, a2s/a2s_sync.py: challenge = 0, a socket for each request", false},
-		{"ValvePython steam", "ValvePython/steam, steam/game_servers.py: challenge=0, a socket for each request", false}},
+		{"ValvePython steam", "ValvePython/steam, steam/game_servers.py: challenge=0, a socket for each request", false},
+		{"Steam's server list", "yourmnbbn/smext-fakequeries, issue 2: the list in games asks for players with challenge 0", false}},
 		Needs: PageZero, Shows: PageZero | InfoBare | ManyPorts | Anew | RulesFirst, Confidence: dissect.Likely,
 		Why: "00 00 00 00 is in place of the challenge, and each question has a socket of its own"},
 	{Programs: []Program{{"quakestat (qstat)", "Debian, qstat 2.17", true}},
@@ -74,7 +86,11 @@ var Table = []Fingerprint{
 // find returns the fingerprint that s fits, nil if there is none.
 func (s Signs) find() *Fingerprint {
 	for i := range Table {
-		if f := &Table[i]; s&f.Needs == f.Needs && s&^f.Shows == 0 {
+		f, shown := &Table[i], s
+		if f.Needs&header == 0 {
+			shown &^= header
+		}
+		if shown&f.Needs == f.Needs && shown&^f.Shows == 0 {
 			return f
 		}
 	}

@@ -26,7 +26,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("what it needs\ngot  %s, %v\nwant %s, %v", got, k, f.Name(), f.Confidence)
 		}
 		for bit := Signs(1); bit < Every; bit <<= 1 {
-			if s := f.Needs | bit; bit&^f.Shows != 0 && s.find() == f {
+			if s := f.Needs | bit; bit&^f.Shows != 0 && bit&header == 0 && s.find() == f {
 				t.Errorf("%s: recognised with %v, which it does not show", f.Name(), namesOf(bit))
 			}
 			if s := f.Needs &^ bit; bit&f.Needs != 0 && s.find() == f {
@@ -41,6 +41,27 @@ func namesOf(s Signs) (all []string) {
 		all = append(all, name)
 	}
 	return all
+}
+
+// TestHeaders: what a router could have done to packets renames no client, known or not.
+func TestHeaders(t *testing.T) {
+	for i := range Table {
+		if f := &Table[i]; f.Needs&header == 0 && f.Needs&^anyQuestion != 0 {
+			if got := (f.Needs | header).find(); got != f {
+				t.Errorf("%s: with headers of a scanner %v", f.Name(), got)
+			}
+		}
+	}
+	const asks = InfoBare | PageOnes | OnePort // of no program
+	plain, _ := asks.Name()
+	if got, k := (asks | header).Name(); got != plain || k != dissect.No {
+		t.Errorf("got  %s\nwant %s", got, plain)
+	}
+	for s, want := range map[Signs]string{InfoBare | StartTTL: "masscan or zmap", InfoBare | header: "zmap", InfoBare | FixedID: "unknown-19e3", InfoBare: "unknown-19e3"} {
+		if got, _ := s.Name(); got != want {
+			t.Errorf("%v: %s, want %s", namesOf(s), got, want)
+		}
+	}
 }
 
 // TestUnknown: equal signs have one name, which stays: captures of years are compared by it.

@@ -42,6 +42,9 @@ func (t *tracker) findPart(s *payload, m *dissect.Message) track.Part {
 	if s.isReply && s.train() > 0 {
 		x.Frame, x.Nanos = s.frames[0], s.began
 	}
+	if s.from != nil {
+		x.TTL, x.IPID = t.now.item.TTL, t.now.item.IPID
+	}
 	x.Age = x.Nanos - t.now.shift
 	if s.record != "" {
 		return t.exchanges.PlaceJoined(&x)

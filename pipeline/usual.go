@@ -128,7 +128,7 @@ func (t *tracker) trackRequest(it *item, l *look) {
 	}
 	m := &t.request
 	m.Src, m.Dst, m.Proto, m.Type, m.Key, m.Form = it.Src, it.Dst, x.proto, x.typ, x.key, l.form
-	m.Bytes = uint32(it.Wire)
+	m.Bytes, m.TTL, m.IPID = uint32(it.Wire), it.TTL, it.IPID
 	m.Frame, m.Nanos, m.Age, m.Expert = it.frame, it.nanos, it.age, m.Expert[:0]
 	x.step, x.id, x.broughtChallenge, x.again = t.exchanges.PlaceRequest(m)
 	if len(m.Expert) > 0 && t.emitter.chooser == nil {

@@ -24,6 +24,8 @@ type Message struct {
 	Conn  uint64 // number of the TCP connection from 1; 0 for UDP
 	Reply bool
 	Form  dissect.Form // of the dissected message
+	TTL   uint8        // of a request, or its hop limit; 0: unknown
+	IPID  uint16       // of a request
 	// Expert is where Place appends the findings that the exchange shows.
 	Expert []finding.Expert
 
@@ -96,6 +98,7 @@ type exchange struct {
 	livedMillis   uint16       // from the first request to the last
 	requestKind   uint8        // number of the kind of the last request, 0 if there were too many kinds
 	answerKind    uint8        // likewise, of the answer
+	headers       headers      // what the headers of all its requests show
 	state         state
 	phase         phase
 }
@@ -212,6 +215,7 @@ func (x *Exchanges) placeRequest(m *Message) (*exchange, Step, Repeat) {
 	}
 	e.plains = 1
 	e.requestKey, e.challengeTrip, e.requestKind, e.state, e.size, e.forms = uint32(m.Key), -1, x.kindNumber(m), state, m.size(), m.Form
+	e.headers = headersOf(m)
 	return e, Ask, Repeat{}
 }
 
@@ -234,6 +238,7 @@ func (x *Exchanges) placeRepeat(m *Message, e *exchange) Step {
 	}
 	e.state |= replyDue
 	e.forms |= m.Form
+	e.headers &= headersOf(m)
 	e.requestKind, e.requestKey, e.size = x.kindNumber(m), uint32(m.Key), m.size()
 	return step
 }

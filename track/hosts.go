@@ -38,6 +38,7 @@ type Hosts struct {
 	askedPorts        *lru.Table[End, askedPort]
 	consoles          *lru.Table[pairKey, consoleChallenge]
 	foreign           *lru.Table[foreignKey, struct{}]
+	repliers          *lru.Table[Host, int64] // ages of the last replies to requests
 
 	hasBegun bool
 	firstAge int64 // Age of the first fact
@@ -90,6 +91,7 @@ func NewHosts(size float64) *Hosts {
 		askedPorts:        lru.New[End, askedPort](n(maxAskedPorts)),
 		consoles:          lru.New[pairKey, consoleChallenge](n(maxConsoles)),
 		foreign:           lru.New[foreignKey, struct{}](n(maxForeign)),
+		repliers:          lru.New[Host, int64](n(maxRepliers)),
 		lastGap:           never,
 		replyAge:          never,
 	}
@@ -154,6 +156,7 @@ func (h *Hosts) addReply(f *Fact) {
 		return
 	}
 	h.addNote(f, f.Type.Asks)
+	h.recordReplier(f)
 	switch {
 	case f.Type.Asks.Has(dissect.Queries):
 		h.addServerReply(f)
@@ -189,10 +192,23 @@ func (h *Hosts) addSilence(f *Fact) {
 // isUnsure reports whether packets may be missing from the capture since age.
 func (h *Hosts) isUnsure(age int64) bool { return h.isLossy || h.lastGap >= age }
 
-// isOneSided reports whether the capture shows no reply to anybody since shortly before age:
-// perhaps it has requests only, or does so by now.
-func (h *Hosts) isOneSided(age int64) bool {
-	return h.replyAge == never || h.replyAge < age-int64(bothSidesFor)
+// isOneSided reports whether the capture shows no reply of the host of server, at any of its ports and to
+// anybody, since shortly before age: perhaps it has requests to it only, or does so by now. What others reply
+// shows nothing of it, as their packets may take another way.
+func (h *Hosts) isOneSided(server netip.AddrPort, age int64) bool {
+	v := h.repliers.Peek(HostOf(server))
+	return v == nil || *v < age-int64(bothSidesFor)
+}
+
+// recordReplier records that a host replied to a request.
+func (h *Hosts) recordReplier(f *Fact) {
+	v, evicted := h.repliers.Put(HostOf(f.Server))
+	if evicted != nil {
+		h.evicted++
+	}
+	if *v == 0 || *v < f.Age {
+		*v = f.Age
+	}
 }
 
 // raise is Report.

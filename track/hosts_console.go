@@ -43,5 +43,5 @@ func (h *Hosts) checkConsole(f *Fact) {
 		return
 	}
 	c.isReported = true
-	h.raise(f, first, x, f.Step == Silence && (h.isUnsure(f.Age) || h.isOneSided(f.Age)))
+	h.raise(f, first, x, f.Step == Silence && (h.isUnsure(f.Age) || h.isOneSided(f.Server, f.Age)))
 }

@@ -60,7 +60,7 @@ func (w *hostWorld) add(f *Fact) {
 		Len() int
 		Cap() int
 	}{h.sockets, h.reportedElsewhere, h.servers, h.offered, h.proven, h.waiting, h.eager, h.budgets, h.lists, h.logins, h.sources,
-		h.unrequested, h.askers, h.pollers, h.askedPorts, h.consoles, h.foreign} {
+		h.unrequested, h.askers, h.pollers, h.askedPorts, h.consoles, h.foreign, h.repliers} {
 		if x.Len() > x.Cap() {
 			w.t.Fatalf("table %d has %d entries, and room for %d", i, x.Len(), x.Cap())
 		}

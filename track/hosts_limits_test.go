@@ -117,7 +117,8 @@ func TestOldConsole(t *testing.T) {
 		{"another challenge", given + "40 a>A R ask 8 | 40 a>A R silence 8", ""},
 		{"a reply a minute before", given + command("60"), "RCN-06 warn [2 3]"},
 		{"no reply for more than a minute", given + command("60.001"), "RCN-06 note [2 3]"},
-		{"to somebody else", given + "50 b<B I answer | " + command("100"), "RCN-06 warn [2 4]"},
+		{"to somebody else", given + "50 b<A I answer | " + command("100"), "RCN-06 warn [2 4]"},
+		{"of another server", given + "50 b<B I answer | " + command("100"), "RCN-06 note [2 4]"},
 		{"refused, which is sure", given + "100 a>A R ask 7 | 100 a<A l refused", "RCN-06 warn [2 4]"},
 		{"requests only", "0 a>A C ask | " + command("40"), ""},
 	})

@@ -71,5 +71,5 @@ func (h *Hosts) checkAskedPort(f *Fact, port uint16, p *askedPort) {
 	p.isReported = true
 	at := *f
 	at.Server, at.Client = End{HostOf(f.Server), port}.AddrPort(), p.client.AddrPort()
-	h.raise(&at, p.first, finding.Expert{Code: pairCodes(f.Proto).WrongPort, A: uint64(port), B: uint64(p.answering)}, h.isUnsure(p.age) || h.isOneSided(p.age))
+	h.raise(&at, p.first, finding.Expert{Code: pairCodes(f.Proto).WrongPort, A: uint64(port), B: uint64(p.answering)}, h.isUnsure(p.age) || h.isOneSided(f.Server, p.age))
 }

@@ -68,7 +68,8 @@ func TestHostsMemory(t *testing.T) {
 		uintptr(h.pollers.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, poller]{})+links) +
 		uintptr(h.askedPorts.Cap())*(unsafe.Sizeof(lru.Evicted[End, askedPort]{})+links) +
 		uintptr(h.consoles.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, consoleChallenge]{})+links) +
-		uintptr(h.foreign.Cap())*(unsafe.Sizeof(lru.Evicted[foreignKey, struct{}]{})+links)
+		uintptr(h.foreign.Cap())*(unsafe.Sizeof(lru.Evicted[foreignKey, struct{}]{})+links) +
+		uintptr(h.repliers.Cap())*(unsafe.Sizeof(lru.Evicted[Host, int64]{})+links)
 	if t.Logf("%d bytes", got); got > most {
 		t.Errorf("got  %d bytes\nwant %d at most", got, most)
 	}

@@ -142,6 +142,9 @@ const (
 	maxAskedPorts = 512
 	maxConsoles   = 256
 	maxForeign    = 256
+	// maxRepliers is how many hosts that reply are kept; the findings of a host that was evicted are milder.
+	// Chosen: a network of 24 bits.
+	maxRepliers = 256
 	// sharedAddresses is how many addresses with one challenge are counted: as many as the
 	// finding needs (sharedWith).
 	sharedAddresses = 8
@@ -260,9 +263,9 @@ const (
 	// about that long.
 	consoleFresh = 30 * time.Second
 
-	// bothSidesFor is how long before a request that nobody answers a reply to anybody shows that the
-	// capture has replies: one that lost their direction since is no evidence of silence. Chosen:
-	// tools that ask at all ask once a minute.
+	// bothSidesFor is how long before a request that nobody answers a reply of the same host to anybody shows that
+	// the capture has its replies: one that lost their direction since, or never had this host's, is no evidence of
+	// silence. Chosen: tools that ask at all ask once a minute.
 	bothSidesFor = time.Minute
 
 	// A server has clients of one private address if it answered soleAnswers queries, from

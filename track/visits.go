@@ -113,7 +113,34 @@ func signsOf(e *exchange) (s fingerprint.Signs) {
 	if e.state&beganWithToken != 0 {
 		s |= token
 	}
+	if e.state&(beganWithToken|challengeEchoed) == 0 && e.headers&startTTL != 0 {
+		if s |= fingerprint.StartTTL; e.headers&fixedID != 0 {
+			s |= fingerprint.FixedID
+		}
+	}
 	return s
+}
+
+// headers are what the headers of requests show.
+type headers uint8
+
+const (
+	startTTL headers = 1 << iota
+	fixedID
+)
+
+func headersOf(m *Message) (h headers) {
+	const (
+		half        = 128   // the next lower value that systems begin with
+		zmapsNumber = 54321 // that zmap had in every packet until 2024
+	)
+	if m.TTL > half {
+		h |= startTTL
+	}
+	if m.IPID == zmapsNumber {
+		h |= fixedID
+	}
+	return h
 }
 
 // compare returns what e, which the client began at a port, shows beside the exchange before.

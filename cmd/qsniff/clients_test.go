@@ -13,10 +13,11 @@ func TestClients(t *testing.T) {
 	const gamedig = "gamedig or PHP-Source-Query"
 	for name, want := range map[string]map[string]string{
 		"programs": {
-			"10.64.1.1": gamedig, "10.64.1.2": "source-server-query", "10.64.1.3": "GameQ", "10.64.1.4": "python-a2s or ValvePython steam",
+			"10.64.1.1": gamedig, "10.64.1.2": "source-server-query", "10.64.1.3": "GameQ", "10.64.1.4": "python-a2s or ValvePython steam or Steam's server list",
 			"10.64.1.5": "quakestat (qstat)", "10.64.1.6": "quakestat (qstat)", "10.64.1.7": "gamedig", "10.64.1.8": "@fabricio-191/valve-server-query",
 			"10.64.1.9": "go-a2s or woozymasta/a2s or a2s-rs", "10.64.1.10": "steam-server-query",
 		},
+		"scanners": {"10.64.1.1": "masscan or zmap", "10.64.1.2": "", "10.64.1.3": "gamedig or PHP-Source-Query", "10.64.1.4": ""},
 		// Who keeps the challenge and waits a second is not quakestat; gamedig's caller may.
 		"near-misses": {
 			"10.64.1.1": "", "10.64.1.2": "", "10.64.1.3": "", "10.64.1.4": "", "10.64.1.5": gamedig, "10.64.1.6": "",

@@ -39,27 +39,36 @@ func newDiff(s streams) *cobra.Command {
 nearer to the servers, and prints what happened between them: datagrams that were lost, on
 which way, of which kind and size; late ones, copies, those out of order; changed ones, with
 the fields; messages that came in other parts than they were sent in (reframed); and
-answers from in between, as of a cache, with their age and time to live. TCP is counted,
-and not compared.
+answers from in between, as of a cache, with their age and time to live.
 
-UDP datagrams are matched by content, ends, order and time. Translated addresses are found
+Consoles over TCP are compared by segment, acknowledgements without data left out: what was
+lost, sent again (retransmitted), late, copied, changed, cut or joined in another way
+(reframed), ended by a reset that the other end did not send (injected), and which
+connections are at one point only. A connection counts as a console's by its messages, or
+by the port of its server; other TCP is counted, and not compared.
+
+Datagrams are matched by content, ends, order and time, segments by their place in the
+stream as well, whatever a middlebox adds to sequence numbers. Translated addresses are found
 and named. The clocks need not agree: what they differ by, and the drift, are estimated
-from what both captures have, with the error. Fragments are joined first. Where a capture
+from what both captures have, with the error; where that is too little to be of the same
+traffic, nothing is judged ("doubtful" in clock). Fragments are joined first. Where a capture
 cut packets, payloads are compared as far as both have them.
 
 What one capture does not cover is not judged: times before its first packet, after its
 last, and --wait before that. A datagram that takes longer than --wait is lost.
 
 With -o json the first line has the totals ("record":"summary"): packets_edge, packets_host,
-matched, lost (at EDGE only), extra (at HOST only), late, duplicated, reordered, changed,
-reframed (messages), answered_between, clock, translation, to_server, to_client, kinds. Each further line is a
+matched, lost (at EDGE only), extra (at HOST only), retransmitted, late, duplicated,
+reordered, changed, reframed (messages), injected, answered_between, clock, translation,
+connections, to_server, to_client, kinds. Each further line is a
 datagram, or a pair: class, way, time (of HOST's clock), server, client, message,
 frame_edge, frame_host, delay_ms, changed (field, from, to). What there was no room for is
 counted in unlisted, untracked, judged_early, servers_evicted, replies_evicted, no_row,
-no_kind, no_bytes, no_sets and no_pieces.
+connections_evicted, no_kind, no_bytes, no_sets and no_pieces.
 
 -Y counts and lists only the datagrams that match by themselves, at one of the points: by
-fields of a message, addresses and ports. All are compared, so that no pair is torn.
+fields of a message, addresses and ports; of a segment by addresses, ports and the type of its
+message. All are compared, so that no pair is torn.
 
 Ctrl-C prints what was compared so far; the first line then says how far that is
 ("interrupted" in JSON).

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"qsniff/dissect"
 	"qsniff/filter"
@@ -16,6 +17,7 @@ type datagramFilter struct {
 	matcher *filter.Matcher
 	msg     dissect.Message
 	event   render.Event
+	stream  *dissect.Proto             // the first one over TCP: of segments in which no message begins
 	known   map[dissect.Dissector]bool // whose messages showed themselves: weak claims of theirs are believed
 }
 
@@ -29,12 +31,18 @@ func (o *diffOptions) datagramFilter(reg *dissect.Registry) (func(*netlayer.Pack
 			"use fields of the message, of ip and udp; qsniff exchanges -Y knows the others"}
 	}
 	x := &datagramFilter{reg: reg, matcher: o.display.program.Matcher(), known: map[dissect.Dissector]bool{}}
+	if i := slices.IndexFunc(reg.Protos(), reg.IsStream); i >= 0 {
+		x.stream = reg.Protos()[i]
+	}
 	return x.wants, nil
 }
 
 // wants reports whether a datagram matches. Of messages with passwords, or with texts that may repeat
 // them, nothing but the type is compared.
 func (x *datagramFilter) wants(p *netlayer.Packet, frame uint64, nanos int64) bool {
+	if p.Stop == netlayer.TCP {
+		return x.wantsSegment(p, frame, nanos)
+	}
 	c := dissect.Context{Src: p.Src, Dst: p.Dst, Wire: p.Wire}
 	v := x.reg.Pick(&c, p.Payload)
 	if v.Dissector == nil || v.Type == nil {
@@ -54,5 +62,30 @@ func (x *datagramFilter) wants(p *netlayer.Packet, frame uint64, nanos int64) bo
 	}
 	m.Type = v.Type
 	x.event = render.Event{Frame: frame, Nanos: nanos, File: -1, Iface: -1, Src: p.Src, Dst: p.Dst, Reply: v.Type.FromServer(), Msg: m}
+	return x.matcher.Match(&x.event).At(0)
+}
+
+// wantsSegment reports whether a TCP segment matches, by the type of the message that begins with it and by its
+// ends. Values of consoles are not compared.
+func (x *datagramFilter) wantsSegment(p *netlayer.Packet, frame uint64, nanos int64) bool {
+	c := dissect.Context{Src: p.Src, Dst: p.Dst, Wire: p.Wire, Stream: &dissect.Stream{}}
+	if x.reg.OnStreamPort(p.Dst.Port()) != x.reg.OnStreamPort(p.Src.Port()) {
+		c.Stream.Dir = dissect.ToClient
+		if x.reg.OnStreamPort(p.Dst.Port()) {
+			c.Stream.Dir = dissect.ToServer
+		}
+	}
+	v := x.reg.PickStream(&c, p.Payload)
+	if v.Dissector == nil {
+		return x.matchSegment(p, frame, nanos, c.Stream.Dir, x.stream, nil)
+	}
+	return x.matchSegment(p, frame, nanos, c.Stream.Dir, v.Dissector.Proto(), v.Type)
+}
+
+func (x *datagramFilter) matchSegment(p *netlayer.Packet, frame uint64, nanos int64, dir dissect.Direction, proto *dissect.Proto, t *dissect.Type) bool {
+	m := &x.msg
+	m.Reset(proto, nil)
+	m.Type = t
+	x.event = render.Event{Frame: frame, Nanos: nanos, File: -1, Iface: -1, Src: p.Src, Dst: p.Dst, TCP: true, Reply: dir == dissect.ToClient, Msg: m}
 	return x.matcher.Match(&x.event).At(0)
 }

@@ -24,7 +24,7 @@ const ofRules = 1
 // not bring back, if that is what shows it.
 var codeIgnored = finding.Code{ID: "A2S-C01", Severity: finding.Error, Fault: finding.Client,
 	Seen:  "a client that was given a challenge sends the plain request again, at once or each time it asks",
-	Means: "the client does not know that a request can be answered with a challenge, or never reads it: the server works, and will not answer it; or its requests with the challenge are lost before the place of this capture",
+	Means: "the client does not know that a request can be answered with a challenge, or never reads it: the server works, and will not answer it; or its requests with the challenge are lost before the place of this capture. Who asks in the name of that address, and slowly, looks the same: only a challenge that comes back shows who asks; more than sixteen such a minute at one server are taken for that, or for a scan, and not reported",
 	Do:    "update the panel or monitor at that address; in the client, read the 0x41 reply and send its four bytes with the next request: after the text of A2S_INFO, in place of FF FF FF FF for players and rules",
 	Ref:   "Valve developer wiki, Server queries",
 	Text: func(dst []byte, e *finding.Expert) []byte {

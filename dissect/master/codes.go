@@ -12,7 +12,7 @@ import (
 // more than that another should follow: it is raised as chat, with A servers and no Addr.
 var codeChain = finding.Code{ID: "MST-03", Severity: finding.Error, Fault: finding.Client,
 	Seen:  "a question that goes on from an address that ended none of the last pages, or a short page without the end mark 0.0.0.0:0, as a mark of severity chat",
-	Means: "after a question from another address servers come twice or are left out; after a page without the end mark more servers should follow",
+	Means: "after a question from another address servers come twice or are left out; after a page without the end mark more servers should follow. Lists of IPv6 addresses are not followed: no master is known that gives these out in pages",
 	Do:    "in the client: ask on with the last address of the page as the seed until 0.0.0.0:0 comes, and where a page does not come ask for the same one again",
 	Ref:   "Valve developer wiki, Master Server Query Protocol",
 	Text: func(dst []byte, e *finding.Expert) []byte {

@@ -46,6 +46,7 @@ func (x *Diff) writeSummary(w *writer, r *compare.Result) {
 		w.uint("datagrams_"+name, n.Datagrams)
 		w.uint("outside_"+name, r.Counts[s][compare.Outside][0]+r.Counts[s][compare.Outside][1]+r.Counts[s][compare.Outside][2])
 		w.uint("unmatched_"+name, r.Unwanted[s])
+		w.uint("segments_"+name, n.Segments)
 		w.uint("tcp_"+name, n.TCP)
 		w.uint("others_"+name, n.Others)
 		w.uint("cut_"+name, n.Cut)
@@ -54,11 +55,13 @@ func (x *Diff) writeSummary(w *writer, r *compare.Result) {
 	w.uint("matched", r.Matched())
 	w.uint("lost", r.Count(compare.Lost))
 	w.uint("extra", r.Count(compare.Extra))
+	w.uint("retransmitted", r.Count(compare.Retransmitted))
 	w.uint("late", r.Count(compare.Late))
 	w.uint("duplicated", r.Count(compare.Duplicated))
 	w.uint("reordered", r.Count(compare.Reordered))
 	w.uint("changed", r.Count(compare.Changed))
 	w.uint("reframed", r.Reframed)
+	w.uint("injected", r.Count(compare.Injected))
 	w.uint("answered_between", r.Total(compare.ToClient).Answered)
 	w.uint("kept_between", r.Total(compare.ToServer).Kept)
 	w.uint("judged_early", r.JudgedEarly)
@@ -71,6 +74,7 @@ func (x *Diff) writeSummary(w *writer, r *compare.Result) {
 	w.uint("no_pieces", r.NoPieces)
 	w.uint("servers_evicted", r.ServersEvicted)
 	w.uint("replies_evicted", r.RepliesEvicted)
+	w.uint("connections_evicted", r.ConnsEvicted)
 	if r.ComparedTo > 0 {
 		w.uint("compared_bytes", uint64(r.ComparedTo))
 	}
@@ -82,7 +86,12 @@ func (x *Diff) writeSummary(w *writer, r *compare.Result) {
 		w.uint("datagrams", uint64(t.Datagrams))
 		w.key("server")
 		w.dst = append(w.dst, boolean(t.IsServer)...)
+		if t.IsTCP {
+			w.key("tcp")
+			w.dst = append(w.dst, "true"...)
+		}
 	})
+	writeConnections(w, &r.Connections)
 	for _, way := range [...]compare.Way{compare.ToServer, compare.ToClient} {
 		w.object(way.String())
 		writeRowCounts(w, r.Total(way))
@@ -102,6 +111,27 @@ func (x *Diff) writeSummary(w *writer, r *compare.Result) {
 	w.close('}')
 }
 
+// writeConnections writes how many connections over TCP are at both points, and those that are at one only.
+func writeConnections(w *writer, c *compare.Connections) {
+	w.object("connections")
+	w.uint("both", c.Both)
+	w.uint("edge_only", c.Only[compare.Edge])
+	w.uint("host_only", c.Only[compare.Host])
+	w.list("one_sided", len(c.OneSided), func(i int) {
+		x := &c.OneSided[i]
+		w.text("side", [...]string{"edge", "host"}[x.Side])
+		writeEnd(w, "server", x.Server)
+		writeEnd(w, "client", x.Client)
+		w.key("time")
+		w.dst = jsonw.Time(w.dst, x.Nanos)
+		w.uint("frame", x.Frame)
+		w.uint("segments", x.Segments)
+		w.key("answered")
+		w.dst = append(w.dst, boolean(x.IsAnswered)...)
+	})
+	w.close('}')
+}
+
 func boolean(b bool) string {
 	if b {
 		return "true"
@@ -112,6 +142,10 @@ func boolean(b bool) string {
 func writeClock(w *writer, c *compare.Clock) {
 	w.object("clock")
 	w.uint("pairs", uint64(c.Pairs))
+	if c.IsDoubtful {
+		w.key("doubtful")
+		w.dst = append(w.dst, "true"...)
+	}
 	if c.Pairs > 0 {
 		w.float("offset_ms", float64(c.Offset)/1e6)
 		if !c.IsOneWay {
@@ -149,12 +183,14 @@ func writeRowCounts(w *writer, row *compare.Row) {
 	w.uint("arrived", row.Arrived)
 	w.uint("missing", row.Missing())
 	w.uint("kept_between", row.Kept)
+	w.uint("retransmitted", row.Retransmitted)
 	w.uint("late", row.Late)
 	w.uint("reordered", row.Reordered)
 	w.uint("changed", row.Changed)
 	w.uint("duplicated", row.Duplicated)
 	w.uint("reframed", row.Reframed)
 	w.uint("appeared", row.Appeared)
+	w.uint("injected", row.Injected)
 	w.uint("answered_between", row.Answered)
 	w.uint("outside", row.Outside)
 	if row.Arrived > 0 {
@@ -238,6 +274,7 @@ func (x *Diff) writeParts(w *writer, r *compare.Result, d *compare.Difference) {
 			case v.Field != nil:
 				w.key(name)
 				w.dst, _ = renderer.appendValue(w.dst, v.Msg, v.Field)
+			case p.Def == nil && v.Bytes == nil:
 			case p.Def == nil && x.ShowSecrets:
 				w.key(name)
 				w.dst = jsonw.Hex(w.dst, v.Bytes)

@@ -55,10 +55,14 @@ func (p *diffPage) writeAnswer() {
 		case n.Packets == 0:
 			p.writeLine(0, "%s has no packets: nothing can be compared. If that capture ran all the time, nothing came there.", name)
 			return
-		case n.Datagrams == 0:
-			p.writeLine(0, "%s has no UDP datagrams, which are what is compared.", name)
+		case n.Datagrams+n.Segments == 0:
+			p.writeLine(0, "%s has neither UDP datagrams nor consoles over TCP, which are what is compared.", name)
 			return
 		}
+	}
+	if p.r.Clock.IsDoubtful {
+		p.writeLine(0, "Too little in common: some contents are in both captures, but they are the same everywhere, or their addresses and times differ. Do: give two captures of the same time, or longer ones.")
+		return
 	}
 	if p.r.Matched() == 0 && p.r.Unwanted[0]+p.r.Unwanted[1] > 0 {
 		p.writeLine(0, "No datagram that matches the filter is in both captures; %s.", digits.Counted(p.r.Unwanted[0]+p.r.Unwanted[1], "other does not match", "others do not match"))
@@ -73,14 +77,23 @@ func (p *diffPage) writeAnswer() {
 		}
 		if t.Missing() > 0 {
 			isCalm = false
-			p.writeLine(0, "%s: %s of %s did not arrive (%s).", wayWords[way], grouped(t.Missing()), digits.Counted(t.Sent, "datagram"), percent(t.Missing(), t.Sent))
+			p.writeLine(0, "%s: %s of %s did not arrive (%s).", wayWords[way], grouped(t.Missing()), p.counted(t.Sent), percent(t.Missing(), t.Sent))
 		}
 	}
 	if isCalm && p.r.Matched() > 0 {
-		p.writeLine(0, "Nothing was lost: all that both captures cover arrived, %s.", digits.Counted(p.r.Matched()+p.r.Reframed, "datagram"))
+		p.writeLine(0, "Nothing was lost: all that both captures cover arrived, %s.", p.counted(p.r.Matched()+p.r.Reframed))
 	}
+	p.writeConnections()
 	p.writeUnjudged()
 	p.writeMore()
+}
+
+// counted returns a number of what is compared.
+func (p *diffPage) counted(n uint64) string {
+	if p.r.Captures[compare.Edge].Segments+p.r.Captures[compare.Host].Segments == 0 {
+		return digits.Counted(n, "datagram")
+	}
+	return digits.Counted(n, "datagram or TCP segment", "datagrams and TCP segments")
 }
 
 // writeMore writes what else became of datagrams.
@@ -90,9 +103,9 @@ func (p *diffPage) writeMore() {
 		n     uint64
 		words string
 	}{
-		{p.r.Count(compare.Late), "late"}, {p.r.Count(compare.Reordered), "out of order"}, {p.r.Count(compare.Changed), "changed on the way"},
+		{p.r.Count(compare.Retransmitted), "sent again"}, {p.r.Count(compare.Late), "late"}, {p.r.Count(compare.Reordered), "out of order"}, {p.r.Count(compare.Changed), "changed on the way"},
 		{p.r.Reframed, "in other datagrams than they were sent in"},
-		{p.r.Count(compare.Duplicated), "copies"}, {p.r.Total(compare.ToClient).Answered, "answered between the points"},
+		{p.r.Count(compare.Duplicated), "copies"}, {p.r.Count(compare.Injected), "TCP resets from between the points"}, {p.r.Total(compare.ToClient).Answered, "answered between the points"},
 	} {
 		if c.n > 0 {
 			more = append(more, grouped(c.n)+" "+c.words)
@@ -142,8 +155,11 @@ func (p *diffPage) writeAdvice() {
 	if p.r.Total(compare.ToClient).Answered > 0 {
 		p.writeLine(0, "Something between the points answers in place of the servers, such as a cache or a proxy: those answers are not at the servers' point.")
 	}
-	if p.r.Reframed > 0 {
+	if p.r.Reframed > 0 && p.isReframedByOthers() {
 		p.writeLine(0, "Something between the points joins replies, or cuts them into parts that the servers do not make, such as a proxy or a filter. Do: show its owner frames of both captures; clients may not read its parts.")
+	}
+	if p.r.Count(compare.Injected) > 0 {
+		p.writeLine(0, "Something between the points ends connections with resets that neither end sent, such as a firewall or a filter. Do: show its owner the frames below.")
 	}
 	if p.r.Clock.IsReversed {
 		p.writeLine(0, "What clients send came to HOST first: give the capture that is nearer to the clients first. Ways are counted as they are.")
@@ -170,7 +186,7 @@ func (p *diffPage) kind(kind uint16) string {
 // writeKinds writes a row for each kind of each server in which something differs, and then how much is the same.
 func (p *diffPage) writeKinds() {
 	t := &table{columns: []column{{head: "server", isText: true}, {head: "kind", isText: true}, {head: "way", isText: true},
-		{head: "sent"}, {head: "lost"}, {head: "late", rank: 2}, {head: "order", rank: 3}, {head: "changed", rank: 2}, {head: "copies", rank: 3},
+		{head: "sent"}, {head: "lost"}, {head: "again", rank: 3}, {head: "late", rank: 2}, {head: "order", rank: 3}, {head: "changed", rank: 2}, {head: "copies", rank: 3},
 		{head: "parts", rank: 3}, {head: "between", rank: 1}, {head: "slowest", rank: 4}}}
 	const most = 20 // chosen: with the rest, one screen
 	calm, hidden := 0, 0
@@ -178,7 +194,7 @@ func (p *diffPage) writeKinds() {
 	slices.SortStableFunc(rows, func(a, b compare.Row) int { return cmp.Compare(b.Missing(), a.Missing()) })
 	for i := range rows {
 		row := &rows[i]
-		isCalm := row.Missing()+row.Late+row.Reordered+row.Changed+row.Duplicated+row.Reframed+row.Appeared+row.Kept == 0
+		isCalm := row.Missing()+row.Retransmitted+row.Late+row.Reordered+row.Changed+row.Duplicated+row.Reframed+row.Appeared+row.Kept == 0
 		switch {
 		case isCalm:
 			calm++
@@ -202,7 +218,7 @@ func (p *diffPage) writeKinds() {
 			slowest = string(digits.AppendElapsed(nil, max(0, row.Slowest), " "))
 		}
 		way := [...]string{"?", "there", "back"}[row.Way]
-		t.rows = append(t.rows, tableRow{cells: []string{server, p.kind(row.Kind), way, grouped(row.Sent), n(row.Missing()), n(row.Late), n(row.Reordered),
+		t.rows = append(t.rows, tableRow{cells: []string{server, p.kind(row.Kind), way, grouped(row.Sent), n(row.Missing()), n(row.Retransmitted), n(row.Late), n(row.Reordered),
 			n(row.Changed), n(row.Duplicated), n(row.Reframed), n(row.Kept + row.Appeared), slowest}})
 	}
 	if len(t.rows) == 0 {
@@ -223,21 +239,7 @@ func (p *diffPage) writeKinds() {
 func (p *diffPage) writeBasis() {
 	p.writeTitle("Basis", "")
 	c := &p.r.Clock
-	for s, name := range diffSides {
-		n := &p.r.Captures[s]
-		var outside uint64
-		for _, k := range p.r.Counts[s][compare.Outside] {
-			outside += k
-		}
-		line := name + ": " + digits.Counted(n.Packets, "packet") + ", of which " + digits.Counted(n.Datagrams, "UDP datagram is compared", "UDP datagrams are compared")
-		if n.TCP > 0 {
-			line += "; " + digits.Counted(n.TCP, "TCP segment is counted only", "TCP segments are counted only")
-		}
-		if outside > 0 {
-			line += "; " + grouped(outside) + " at a time, or within " + digits.Span(p.r.Wait) + " of the end of one, that the other does not cover"
-		}
-		p.writeLine(tableIndent, "%s", line)
-	}
+	p.writeCaptures()
 	if n := p.r.Unwanted[0] + p.r.Unwanted[1]; n > 0 {
 		p.writeLine(tableIndent, "%s the filter: no figure but the first of each capture counts them.", digits.Counted(n, "datagram does not match", "datagrams do not match"))
 	}
@@ -268,6 +270,33 @@ func (p *diffPage) writeBasis() {
 	p.writeLimits()
 }
 
+// writeCaptures writes what of each capture is compared.
+func (p *diffPage) writeCaptures() {
+	for s, name := range diffSides {
+		n := &p.r.Captures[s]
+		var outside uint64
+		for _, k := range p.r.Counts[s][compare.Outside] {
+			outside += k
+		}
+		line := name + ": " + digits.Counted(n.Packets, "packet") + ", of which "
+		switch datagrams, segments := digits.Counted(n.Datagrams, "UDP datagram"), digits.Counted(n.Segments, "TCP segment"); {
+		case n.Segments == 0:
+			line += digits.Counted(n.Datagrams, "UDP datagram is compared", "UDP datagrams are compared")
+		case n.Datagrams == 0:
+			line += digits.Counted(n.Segments, "TCP segment of a console is compared", "TCP segments of consoles are compared")
+		default:
+			line += datagrams + " and " + segments + " of consoles are compared"
+		}
+		if n.TCP > 0 {
+			line += "; " + digits.Counted(n.TCP, "other TCP segment is counted only", "other TCP segments are counted only")
+		}
+		if outside > 0 {
+			line += "; " + grouped(outside) + " at a time, or within " + digits.Span(p.r.Wait) + " of the end of one, that the other does not cover"
+		}
+		p.writeLine(tableIndent, "%s", line)
+	}
+}
+
 // writeLimits writes what there was no room for.
 func (p *diffPage) writeLimits() {
 	for _, x := range [...]struct {
@@ -280,6 +309,7 @@ func (p *diffPage) writeLimits() {
 		{p.r.NoBytes, "changed datagram", "changed datagrams", "the fields are not named"},
 		{p.r.NoSets, "message in parts", "messages in parts", "in other datagrams they look lost, and new"},
 		{p.r.NoPieces, "fragment", "fragments", "-w leaves them out"},
+		{p.r.ConnsEvicted, "connection over TCP, or a direction of one", "connections over TCP, or directions of these", "they may be counted twice, and what was sent again counts as new"},
 		{p.r.ServersEvicted, "server", "servers", "which way their datagrams go may be unknown: --servers names them"},
 	} {
 		if x.n > 0 {
@@ -306,6 +336,10 @@ func (p *diffPage) writeTranslations() {
 			return
 		}
 		t := &p.r.Translations[i]
-		p.writeLine(tableIndent, "%s at EDGE is %s at HOST.", t.Edge, t.Host)
+		of := ""
+		if t.IsTCP {
+			of = " (TCP)"
+		}
+		p.writeLine(tableIndent, "%s at EDGE is %s at HOST%s.", t.Edge, t.Host, of)
 	}
 }

@@ -53,6 +53,10 @@ func (p *diffPage) describe(d *compare.Difference) (what, note string) {
 	}
 	sender, isKnown := p.r.Sender(d.Way)
 	switch d.Class {
+	case compare.Retransmitted:
+		return "sent again", ""
+	case compare.Injected:
+		return "reset from between", ""
 	case compare.Late:
 		return "late", "took " + string(digits.AppendElapsed(nil, d.Delay, " "))
 	case compare.Reordered:

@@ -6,7 +6,8 @@
 //
 // The programs are quakestat (qstat 2.17 of Debian 12), gamedig 5.3.3,
 // rcon-client 4.2.5 and the packages of programs.mjs (with Node.js 20), and those built in
-// testdata of Go modules. "make clients" installs them; a test whose
+// testdata of Go modules; "make clients" installs them. masscan 1.3.2 and zmap 2.1.1 of Debian
+// are run where they are installed, between namespaces. A test whose
 // program is missing is skipped, and so are all where capturing takes a right that
 // the tests do not have.
 package clients

@@ -20,8 +20,12 @@ client_confidence, ` + "`qsniff -o json`" + ` as client, as far as the visit sho
 What counts is a visit: the exchanges of one client address with one server without a pause of more than five seconds, as far as they
 were answered. Packets from invented addresses, which nobody answers, show nothing. A client is shown by the visit that showed most. It is no
 proof: a program can ask as another one does, two that share an address can look like a third, and scanners that send a single
-request for information cannot be told from programs that do. Nothing is claimed of programs that were neither recorded nor
-published, such as the Steam client.
+request for information through their system cannot be told from programs that do. Those that make packets themselves are: their time
+to live is not that of a system. A machine on the way that sets it to 255 would make a program that asks once look like them, and so do
+requests in the name of somebody else that a server answers, as in a reflection: these are made in the same way.
+
+Nothing is claimed of programs that were neither recorded nor published. Of the Steam client one remark is published, about the list of
+servers in games; of the program itself nothing, and services such as BattleMetrics publish neither. At a server they are unknown-.
 
 A client whose signs fit no row is called unknown- with four digits made of its signs: equal ones have one name, in every capture.
 `
