@@ -32,8 +32,8 @@ mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 for d in /run /var/lib /usr/local; do mount -t tmpfs -o mode=755 tmpfs $d; done
-mkdir /usr/local/bin /run/credentials # as systemd-tmpfiles does: the service makes it with its umask
-cp "$2" /usr/local/bin
+mkdir /usr/local/bin
+cp "$2" /usr/local/bin/qsniff
 mount --bind "$1" /etc
 export container=test SYSTEMD_UNIT_PATH=/etc/systemd/system
 exec /lib/systemd/systemd --system --unit="$3" --log-target=console --show-status=no
@@ -58,8 +58,7 @@ func boot(t *testing.T, ns *netns.Namespace, program string, start ...string) *m
 	}
 	copyFile(t, filepath.Join(folder, "monitor.toml"), filepath.Join(etc, "qsniff/monitor.toml"))
 	units := filepath.Join(etc, "systemd/system")
-	copyFile(t, filepath.Join(folder, "hub.toml"), filepath.Join(etc, "qsniff/hub.toml"))
-	for _, name := range []string{"qsniff-monitor.service", "qsniff-monitor.socket", "qsniff-hub.service"} {
+	for _, name := range []string{"qsniff-monitor.service", "qsniff-monitor.socket"} {
 		copyFile(t, filepath.Join(folder, "systemd", name), filepath.Join(units, name))
 	}
 	for _, name := range stubs {
@@ -68,12 +67,6 @@ func boot(t *testing.T, ns *netns.Namespace, program string, start ...string) *m
 	write(t, filepath.Join(units, "test.target"), "[Unit]\nDefaultDependencies=no\nWants="+strings.Join(start, " ")+"\n")
 	// No journal runs there; and a test does not wait for 30 s.
 	write(t, filepath.Join(units, "qsniff-monitor.service.d/test.conf"), "[Service]\nStandardError=append:/run/qsniff.log\nWatchdogSec=3\nRestartSec=0\n")
-	write(t, filepath.Join(units, "qsniff-hub.service.d/test.conf"), "[Service]\nStandardError=append:/run/qsniff.log\n")
-	secret := filepath.Join(etc, "qsniff/fleet.secret")
-	write(t, secret, "a secret of a fleet for tests\n")
-	if err := os.Chmod(secret, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	m := new(machine)
 	c := exec.Command("sh", "-ec", bootScript, "sh", newGroup(t), etc, program, "test.target")
 	c.Stdout, c.Stderr = &m.out, &m.out
