@@ -96,7 +96,7 @@ golden: deps ## write the captures from their sources, and what qsniff makes of 
 	$(CGO) $(GO) test ./cmd/qsniff -run 'TestGolden$(if $(GROUP),/^$(GROUP)$$)' -update
 
 docs: deps pictures ## write the manual (man/, docs/), and the pictures and rows of protocols of the README
-	$(CGO) $(GO) test ./cmd/qsniff -run TestDocs -update
+	$(CGO) $(GO) test ./cmd/qsniff ./cmd/qsniff-hub -run TestDocs -update
 
 pictures: deps ## write docs/img from what qsniff prints
 	$(CGO) $(GO) test ./cmd/qsniff -run TestPictures -update

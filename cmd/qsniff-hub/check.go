@@ -22,8 +22,13 @@ Exit status: 0 fine, 1 a file or the broker is not, 2 wrong usage.`
 func newCheck(io streams) *cobra.Command {
 	o := &hubOptions{}
 	cmd := &cobra.Command{Use: "check [flags]", Short: "check the flags of run, and the files that they name", Long: checkHelp, Args: noArgs,
-		Example: "  qsniff-hub check --secret /etc/qsniff/fleet.secret --store /var/lib/qsniff-hub",
-		RunE:    func(*cobra.Command, []string) error { return o.printCheck(io) }}
+		Example: "  qsniff-hub check --secret /etc/qsniff/fleet.secret --store /var/lib/qsniff-hub\n  qsniff-hub check --config /etc/qsniff/hub.toml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := loadConfig(cmd.Flags(), o.configFile); err != nil {
+				return err
+			}
+			return o.printCheck(io)
+		}}
 	o.register(cmd)
 	return cmd
 }

@@ -60,6 +60,7 @@ func (o *brokerOptions) dial() (broker.Dial, error) {
 type hubOptions struct {
 	brokerOptions
 	tellOptions
+	configFile string
 	secretFile string
 	thresholds string
 
@@ -86,6 +87,7 @@ func (o *hubOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.size, o.logForm, o.logLevel = 8<<30, "text", "info"
+	f.StringVar(&o.configFile, "config", "", "take flags from `FILE`, a TOML file with their long names")
 	f.StringVar(&o.secretFile, "secret", "", "the secret that all sensors and hubs share is in `FILE`")
 	o.brokerOptions.register(cmd)
 	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds of floods from `FILE.toml`, as qsniff floods does")

@@ -59,30 +59,42 @@ func printUsage(cmd *cobra.Command) error {
 	if cmd.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 	}
-	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
-	rest.AddFlagSet(cmd.LocalFlags())
+	for _, g := range groupFlags(cmd) {
+		fmt.Fprintf(&b, "\n%s:\n%s", g.title, g.flags.FlagUsages())
+	}
+	_, err := cmd.OutOrStderr().Write([]byte(b.String()))
+	return err
+}
+
+// flagGroup is the flags of a command under one heading.
+type flagGroup struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+// groupFlags returns the flags of a command by flagGroups.
+func groupFlags(cmd *cobra.Command) (groups []flagGroup) {
+	isListed := map[string]bool{}
 	for _, g := range flagGroups {
 		set := pflag.NewFlagSet("", pflag.ContinueOnError)
 		set.SortFlags = false
 		for _, name := range g.names {
-			if f := rest.Lookup(name); f != nil {
+			if f := cmd.LocalFlags().Lookup(name); f != nil {
 				set.AddFlag(f)
+				isListed[name] = true
 			}
 		}
 		if set.HasFlags() {
-			fmt.Fprintf(&b, "\n%s flags:\n%s", g.title, set.FlagUsages())
+			groups = append(groups, flagGroup{g.title + " flags", set})
 		}
-		others := pflag.NewFlagSet("", pflag.ContinueOnError)
-		rest.VisitAll(func(f *pflag.Flag) {
-			if set.Lookup(f.Name) == nil {
-				others.AddFlag(f)
-			}
-		})
-		rest = others
 	}
-	fmt.Fprintf(&b, "\nOther flags:\n%s", rest.FlagUsages())
-	_, err := cmd.OutOrStderr().Write([]byte(b.String()))
-	return err
+	others := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !isListed[f.Name] {
+			others.AddFlag(f)
+		}
+	})
+	return append(groups, flagGroup{"Other flags", others})
 }
 
 // version returns the tag that the program was built from, or its commit.

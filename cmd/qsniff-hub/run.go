@@ -64,7 +64,12 @@ func newRun(io streams) *cobra.Command {
 		Example: `  qsniff-hub --secret /etc/qsniff/fleet.secret --store /var/lib/qsniff-hub
   qsniff-hub --secret fleet.secret --store hub --nats-listen :4222 --nats-config creds/nats.conf --nats-creds creds/_hub.creds
   qsniff-hub --secret fleet.secret --nats tls://nats.example:4222 --nats-creds hub.creds`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runHub(cmd.Context(), o, io) }}
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := loadConfig(cmd.Flags(), o.configFile); err != nil {
+				return err
+			}
+			return runHub(cmd.Context(), o, io)
+		}}
 	o.register(cmd)
 	return cmd
 }

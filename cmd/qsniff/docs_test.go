@@ -34,11 +34,11 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{storiesPage, "docs/ci.md", "docs/floods.md", "docs/install.md", "docs/json.md", "docs/live.md", "docs/mcp.md", "docs/monitor.md", "docs/safety.md"} {
+	for _, name := range []string{storiesPage, "docs/ci.md", "docs/fleet.md", "docs/floods.md", "docs/install.md", "docs/json.md", "docs/live.md", "docs/mcp.md", "docs/monitor.md", "docs/safety.md"} {
 		files[name] = withOutputs(t, page(t, name))
 	}
 	files[topPage] = withHelp(page(t, topPage))
-	upToDate(t, files, "man/*", "docs/*.md")
+	upToDate(t, files, "man/*.1", "docs/*.md")
 }
 
 // topPage is the page about top: words by hand, and then keys and columns as its help has them.

@@ -1,4 +1,4 @@
-// Package binary builds qsniff for tests that start it as a process. The package is no part
+// Package binary builds qsniff, and what else tests start as processes. The package is no part
 // of qsniff: tests alone import it.
 package binary
 
@@ -50,17 +50,38 @@ func Path(t testing.TB) string {
 	return path
 }
 
-// build builds without a profile: tests are compiled without one, so that what was compiled for
-// them serves here.
-var build = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(dir, "qsniff")
-	c := exec.Command("go", "run", "-pgo=off", "-exec", copyTo, Root+"/cmd/qsniff", path)
-	c.Env = environment
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
+var build = builder("cmd/qsniff")
+
+// others are the other programs that tests start, by their names.
+var others = map[string]func() (string, error){"qsniff-hub": builder("cmd/qsniff-hub"), "mkpcap": builder("internal/tools/mkpcap")}
+
+// Program is Path of qsniff-hub or mkpcap, too.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	if name == "qsniff" {
+		return Path(t)
 	}
-	return path, nil
-})
+	Watch(t)
+	path, err := others[name]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// builder builds without a profile: tests are compiled without one, so that what was compiled for
+// them serves here.
+func builder(source string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		path := filepath.Join(dir, filepath.Base(source))
+		c := exec.Command("go", "run", "-pgo=off", "-exec", copyTo, Root+"/"+source, path)
+		c.Env = environment
+		if out, err := c.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%w\n%s", err, out)
+		}
+		return path, nil
+	})
+}
 
 // Watch opens the folders of the module. go test runs a test again where a file changed that the
 // test itself opened; what the compiler opens for it does not count.

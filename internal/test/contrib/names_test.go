@@ -2,13 +2,20 @@ package contrib
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.yaml.in/yaml/v3"
+
+	"qsniff/fleet/campaign"
+	"qsniff/fleet/hub"
+	"qsniff/fleet/hub/web"
 )
 
 // query is an expression of Prometheus, and where it stands.
@@ -24,8 +31,8 @@ type panel struct {
 	Targets     []struct{ Expr, LegendFormat string }
 }
 
-// dashboardQueries returns the expressions of the dashboard.
-func dashboardQueries(t *testing.T) (all []query) {
+// dashboardQueries returns the expressions of a dashboard.
+func dashboardQueries(t *testing.T, name string) (all []query) {
 	t.Helper()
 	var board struct {
 		Panels      []panel
@@ -34,7 +41,7 @@ func dashboardQueries(t *testing.T) (all []query) {
 		}
 		Templating struct{ List []struct{ Name, Type string } }
 	}
-	if err := json.Unmarshal([]byte(read(t, "grafana/dashboard.json")), &board); err != nil {
+	if err := json.Unmarshal([]byte(read(t, "grafana/"+name)), &board); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range board.Panels {
@@ -63,8 +70,8 @@ func dashboardQueries(t *testing.T) (all []query) {
 	return all
 }
 
-// ruleQueries returns the expressions of the rules.
-func ruleQueries(t *testing.T) (all []query) {
+// ruleQueries returns the expressions of rules.
+func ruleQueries(t *testing.T, name string) (all []query) {
 	t.Helper()
 	var file struct {
 		Groups []struct {
@@ -74,7 +81,7 @@ func ruleQueries(t *testing.T) (all []query) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "prometheus/qsniff.rules.yml")), &file); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, "prometheus/"+name)), &file); err != nil {
 		t.Fatal(err)
 	}
 	for _, g := range file.Groups {
@@ -95,8 +102,13 @@ func expectedMetrics(t *testing.T) map[string]series {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return parseMetrics(string(text))
+}
+
+// parseMetrics returns the metrics of a text in Prometheus' form.
+func parseMetrics(text string) map[string]series {
 	all := map[string]series{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		m := regexp.MustCompile(`^(\w+)(?:\{(.*)\})? `).FindStringSubmatch(line)
 		if m == nil { // a comment
 			continue
@@ -192,8 +204,25 @@ func (q *query) checkMatchers(t *testing.T, metric string, s series, w []string)
 // TestNames: dashboard and alerts use what there is: metrics, labels, and values of labels.
 func TestNames(t *testing.T) {
 	all := expectedMetrics(t)
-	queries := append(dashboardQueries(t), ruleQueries(t)...)
+	queries := append(dashboardQueries(t, "dashboard.json"), ruleQueries(t, "qsniff.rules.yml")...)
 	if len(queries) < 40 {
+		t.Errorf("%d expressions were found", len(queries))
+	}
+	for _, q := range queries {
+		q.check(t, all)
+	}
+}
+
+// TestHubNames is TestNames of what there is for the hub of a fleet.
+func TestHubNames(t *testing.T) {
+	view := &hub.View{Sensors: []campaign.Sensor{{Name: "ams-1"}}, Streams: []hub.StreamState{{Name: "QSNIFF_COUNTS"}}}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(web.NewCollector(func() *hub.View { return view }))
+	answer := httptest.NewRecorder()
+	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	all := parseMetrics(answer.Body.String())
+	queries := append(dashboardQueries(t, "fleet.json"), ruleQueries(t, "hub.rules.yml")...)
+	if len(queries) < 30 {
 		t.Errorf("%d expressions were found", len(queries))
 	}
 	for _, q := range queries {
@@ -204,19 +233,28 @@ func TestNames(t *testing.T) {
 // TestRules: each alert fires when it should, and not before.
 func TestRules(t *testing.T) {
 	promtool := tool(t, "promtool", "prometheus")
-	run(t, promtool, "check", "rules", folder+"/prometheus/qsniff.rules.yml")
-	run(t, promtool, "test", "rules", folder+"/prometheus/qsniff.rules.test.yml")
 	run(t, promtool, "check", "config", folder+"/prometheus/prometheus.yml")
-	text := read(t, "prometheus/qsniff.rules.test.yml")
-	for _, q := range ruleQueries(t) {
-		if !strings.Contains(text, "alertname: "+q.where) {
-			t.Errorf("no test of %s", q.where)
+	for _, name := range []string{"qsniff", "hub"} {
+		run(t, promtool, "check", "rules", folder+"/prometheus/"+name+".rules.yml")
+		run(t, promtool, "test", "rules", folder+"/prometheus/"+name+".rules.test.yml")
+		text := read(t, "prometheus/"+name+".rules.test.yml")
+		for _, q := range ruleQueries(t, name+".rules.yml") {
+			if !strings.Contains(text, "alertname: "+q.where) {
+				t.Errorf("no test of %s", q.where)
+			}
 		}
 	}
 }
 
 // TestDashboardLayout: panels have numbers of their own and lie beside each other on Grafana's 24 columns.
 func TestDashboardLayout(t *testing.T) {
+	for _, name := range []string{"dashboard.json", "fleet.json"} {
+		t.Run(name, func(t *testing.T) { checkLayout(t, name) })
+	}
+}
+
+func checkLayout(t *testing.T, name string) {
+	t.Helper()
 	var board struct {
 		Panels []struct {
 			ID      int
@@ -224,7 +262,7 @@ func TestDashboardLayout(t *testing.T) {
 			GridPos struct{ X, Y, W, H int }
 		}
 	}
-	if err := json.Unmarshal([]byte(read(t, "grafana/dashboard.json")), &board); err != nil {
+	if err := json.Unmarshal([]byte(read(t, "grafana/"+name)), &board); err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range board.Panels {

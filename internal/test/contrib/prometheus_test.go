@@ -51,7 +51,7 @@ func TestPrometheus(t *testing.T) {
 	}
 	d.end(t)
 	awaitData(t, api, "up == 0", begin)
-	for _, q := range append(dashboardQueries(t), ruleQueries(t)...) {
+	for _, q := range append(dashboardQueries(t, "dashboard.json"), ruleQueries(t, "qsniff.rules.yml")...) {
 		if got := queryRange(t, api, q.expr, begin); len(got) == 0 && !withoutData[q.where] {
 			t.Errorf("%s: no data for %s", q.where, q.expr)
 		}
@@ -308,7 +308,7 @@ func checkRules(t *testing.T, api string) {
 			}
 		}
 	}
-	if want := len(ruleQueries(t)); n != want {
+	if want := len(ruleQueries(t, "qsniff.rules.yml")); n != want {
 		t.Errorf("%d alerts are loaded, want %d", n, want)
 	}
 }

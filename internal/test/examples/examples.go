@@ -62,7 +62,17 @@ func Write(dir, pcapfiles string) error {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(dir, "qsniff.token"), []byte("0123456789abcdef\n"), 0o600) // read by its owner alone, or refused
+	// These are read by their owner alone, or refused. The second one lies in /etc in examples.
+	secrets := map[string]string{"qsniff.token": "0123456789abcdef\n", "qsniff/fleet.secret": "a secret of a fleet for examples\n"}
+	if err := os.MkdirAll(filepath.Join(dir, "qsniff"), 0o755); err != nil {
+		return err
+	}
+	for name, text := range secrets {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addPacked adds compressed captures.

@@ -57,8 +57,8 @@ func Files(in Input) (map[string][]byte, error) {
 		}
 		files["docs/"+p.Proto().Name+".md"] = page
 	}
-	for _, cmd := range documented(in.Root) {
-		files["man/"+dashed(cmd)+".1"] = manPage(&in, cmd)
+	for name, page := range ManPages(in.Root, in.Flags) {
+		files["man/"+name] = page
 	}
 	return files, nil
 }

@@ -12,6 +12,15 @@ import (
 // dashed returns the name of a command's man page: qsniff-read.
 func dashed(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
+// ManPages returns the man pages of a tree of commands, by their names.
+func ManPages(root *cobra.Command, flags func(*cobra.Command) []FlagGroup) map[string][]byte {
+	in, pages := &Input{Root: root, Flags: flags}, map[string][]byte{}
+	for _, cmd := range documented(root) {
+		pages[dashed(cmd)+".1"] = manPage(in, cmd)
+	}
+	return pages
+}
+
 // manPage returns a man page in man(7) macros. It has no date and no version, so that it
 // changes when the command does.
 func manPage(in *Input, cmd *cobra.Command) []byte {

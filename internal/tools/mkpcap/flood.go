@@ -28,7 +28,7 @@ func newFlood(o options) *flood {
 }
 
 func (f *flood) next() (int64, []byte) {
-	src := endpoint{f.drawSource(), uint16(1024 + f.rng.IntN(65_536-1024))}
+	src := endpoint{drawSource(f.rng), uint16(1024 + f.rng.IntN(65_536-1024))}
 	dst := endpoint{serverNet + 1, serverPort}
 	ttl := byte(40 + f.rng.IntN(81))
 	return f.clock.advance(f.rng), f.frame.buildUDP(src, dst, ttl, infoRequest)
@@ -36,11 +36,11 @@ func (f *flood) next() (int64, []byte) {
 
 // drawSource returns a random address that a router would forward: 1.0.0.0 to
 // 223.255.255.255 without 127.0.0.0/8.
-func (f *flood) drawSource() uint32 {
+func drawSource(rng *rand.Rand) uint32 {
 	for {
-		first := 1 + f.rng.Uint32N(223)
+		first := 1 + rng.Uint32N(223)
 		if first != 127 {
-			return first<<24 | f.rng.Uint32N(1<<24)
+			return first<<24 | rng.Uint32N(1<<24)
 		}
 	}
 }

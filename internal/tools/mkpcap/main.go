@@ -5,8 +5,10 @@
 //	                             among them, whose replies change with time; -game makes
 //	                             half of the N packets of the games
 //	mkpcap flood -n N -o FILE    A2S_INFO requests with forged sources, to one server
+//	mkpcap fleet -o DIR          rings of captures of three hosts, as time goes on: polling, and each
+//	                             five minutes a flood that is spread over all their servers
 //
-// The same arguments always give the same bytes. It is not part of qsniff and
+// The same arguments always give the same bytes, but for the times that fleet writes. It is not part of qsniff and
 // sends nothing: what it writes never was on a network.
 package main
 
@@ -21,7 +23,7 @@ import (
 	"qsniff/internal/test/testpcap"
 )
 
-const usage = "usage: mkpcap golden [DIR] | mix [flags] | flood [flags]"
+const usage = "usage: mkpcap golden [DIR] | mix [flags] | flood [flags] | fleet [flags]"
 
 func main() {
 	err := run(os.Args[1:], os.Stdout)
@@ -54,6 +56,8 @@ func run(args []string, stdout io.Writer) error {
 		return stream(args, stdout, func(o options) generator { return newMix(o) })
 	case "flood":
 		return stream(args, stdout, func(o options) generator { return newFlood(o) })
+	case "fleet":
+		return runFleet(args)
 	}
 	return fmt.Errorf("%q is not a command; %s", args[0], usage)
 }

@@ -54,6 +54,7 @@ var order = []struct {
 		{Source: "docs/live.md", Label: "Live"},
 		{Source: "docs/top.md", Label: "On a terminal"},
 		{Source: "docs/monitor.md", Label: "For weeks"},
+		{Source: "docs/fleet.md", Label: "Many hosts"},
 	}},
 	{"Formats", []page{
 		{Source: "docs/fields.md", Label: "Fields"},
