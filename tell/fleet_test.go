@@ -29,7 +29,9 @@ func TestFleetStalls(t *testing.T) {
 	}
 	m.Put(&Note{Thread: "1", Event: Begins, Line: line})
 	way, sinks := m.Counts()
-	if x := sinks[1]; x.Lost < all-maxFleet-20 || x.Waiting != maxFleet+5 || sinks[0].Lost != 0 || way.Lost != 0 {
+	// The pipe took the first few, and may have taken more since the last one was put.
+	const inPipe = 20
+	if x := sinks[1]; x.Lost < all-maxFleet-inPipe || x.Waiting > maxFleet+5 || uint64(x.Waiting)+x.Lost < all+5-inPipe || sinks[0].Lost != 0 || way.Lost != 0 {
 		t.Errorf("%+v %+v", way, sinks)
 	}
 	if err := m.Close(); err != nil { // does not wait for it

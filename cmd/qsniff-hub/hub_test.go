@@ -320,7 +320,7 @@ func TestErrors(t *testing.T) {
 		{"export --kind host --store " + dir + "/none -", exitFailed, "no such file"},
 		{"creds a", exitUsage, "--dir is missing"},
 		{"creds --dir " + dir + "/c a.b", exitUsage, "the name of a sensor"},
-		{"creds --dir " + dir + "/c _hub", exitFailed, "a name of hubs"},
+		{"creds --dir " + dir + "/c _hub", exitUsage, "not _hub"},
 		{"creds --dir " + dir + "/c --revoke none", exitFailed, "none"},
 		{"run --help", exitOK, "Telling flags:"},
 		{"--help", exitOK, "Commands:"},

@@ -33,8 +33,9 @@ mount -t sysfs sysfs /sys
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 for d in /run /var/lib /usr/local; do mount -t tmpfs -o mode=755 tmpfs $d; done
 mkdir /usr/local/bin
-cp "$2" /usr/local/bin/qsniff
+cp "$2" /usr/local/bin/
 mount --bind "$1" /etc
+mount --make-rshared / # as a systemd that is in no container does: what it mounts of credentials gets to services
 export container=test SYSTEMD_UNIT_PATH=/etc/systemd/system
 exec /lib/systemd/systemd --system --unit="$3" --log-target=console --show-status=no
 ' sh "$2" "$3" "$4"
@@ -56,9 +57,12 @@ func boot(t *testing.T, ns *netns.Namespace, program string, start ...string) *m
 	for _, name := range []string{"passwd", "group", "nsswitch.conf", "ld.so.cache"} {
 		copyFile(t, "/etc/"+name, filepath.Join(etc, name))
 	}
-	copyFile(t, filepath.Join(folder, "monitor.toml"), filepath.Join(etc, "qsniff/monitor.toml"))
+	for _, name := range []string{"monitor.toml", "hub.toml"} {
+		copyFile(t, filepath.Join(folder, name), filepath.Join(etc, "qsniff", name))
+	}
+	writeSecret(t, filepath.Join(etc, "qsniff/fleet.secret"))
 	units := filepath.Join(etc, "systemd/system")
-	for _, name := range []string{"qsniff-monitor.service", "qsniff-monitor.socket"} {
+	for _, name := range []string{"qsniff-monitor.service", "qsniff-monitor.socket", "qsniff-hub.service"} {
 		copyFile(t, filepath.Join(folder, "systemd", name), filepath.Join(units, name))
 	}
 	for _, name := range stubs {
@@ -66,7 +70,9 @@ func boot(t *testing.T, ns *netns.Namespace, program string, start ...string) *m
 	}
 	write(t, filepath.Join(units, "test.target"), "[Unit]\nDefaultDependencies=no\nWants="+strings.Join(start, " ")+"\n")
 	// No journal runs there; and a test does not wait for 30 s.
-	write(t, filepath.Join(units, "qsniff-monitor.service.d/test.conf"), "[Service]\nStandardError=append:/run/qsniff.log\nWatchdogSec=3\nRestartSec=0\n")
+	for _, name := range []string{"qsniff-monitor", "qsniff-hub"} {
+		write(t, filepath.Join(units, name+".service.d/test.conf"), "[Service]\nStandardError=append:/run/qsniff.log\nWatchdogSec=3\nRestartSec=0\n")
+	}
 	m := new(machine)
 	c := exec.Command("sh", "-ec", bootScript, "sh", newGroup(t), etc, program, "test.target")
 	c.Stdout, c.Stderr = &m.out, &m.out
@@ -79,6 +85,14 @@ func boot(t *testing.T, ns *netns.Namespace, program string, start ...string) *m
 		return string(name) == "systemd\n"
 	})
 	return m
+}
+
+// writeSecret writes the secret of a fleet that nobody but its owner may read.
+func writeSecret(t *testing.T, name string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte("c2VjcmV0IG9mIGEgZmxlZXQgb2YgdGVzdHM=\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // newGroup makes a control group, which is removed with all below it when t ends. It skips t where
