@@ -126,14 +126,16 @@ func (h *Hub) Run(ctx context.Context) error {
 
 // leadWhile leads until the lease is lost, or ctx ends.
 func (h *Hub) leadWhile(ctx context.Context, l *lease) error {
-	own, lose := context.WithCancelCause(ctx)
+	// What is begun when ctx ends is finished, for what is cut off is uncertain.
+	own, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(requestTime, func() { lose(ctx.Err()) }) })()
 	me := l.mine // keep changes it
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
 		l.keep(own, func(err error) { lose(err) })
 	}()
-	err := h.lead(own, me)
+	err := h.lead(own, ctx, me)
 	lose(err)
 	<-kept
 	if cause := context.Cause(own); errors.Is(cause, errLost) {

@@ -22,8 +22,8 @@ type leader struct {
 	dirty  bool      // events were added or are told: the state is to be written
 }
 
-// lead goes on from the state until ctx ends, or something fails.
-func (h *Hub) lead(ctx context.Context, me Holder) error {
+// lead goes on from the state until asked ends, or something fails; ctx bounds how long that takes.
+func (h *Hub) lead(ctx, asked context.Context, me Holder) error {
 	x := &leader{Hub: h, me: me}
 	if err := x.begin(ctx); err != nil {
 		return err
@@ -36,13 +36,16 @@ func (h *Hub) lead(ctx context.Context, me Holder) error {
 			return errors.Join(context.Cause(ctx), err)
 		}
 		h.fail(nil)
-		if isMore && ctx.Err() == nil {
+		if isMore && asked.Err() == nil {
 			continue
 		}
 		h.caught.Store(true)
 		x.show(ctx)
-		rest(ctx, h.pace.round)
-		if ctx.Err() != nil {
+		rest(asked, h.pace.round)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case asked.Err() != nil:
 			return x.end()
 		}
 	}
