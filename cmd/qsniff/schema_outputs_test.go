@@ -149,6 +149,18 @@ func checkDiffs(t *testing.T, check func(t *testing.T, args ...string)) {
 			check(t, append([]string{"diff", "-o", "json", "--show-secrets"}, pair...)...)
 		}
 	}
+	const console = pcapfiles + "/net/console-edge.pcap"
+	const src6 = 14 + 8
+	check(t, "diff", "-o", "json", console, editedCapture(t, console, func(_ int, frame []byte) [][]byte { // the console is 2001:db8:6::1
+		for _, at := range []int{src6, src6 + 16} {
+			if frame[at+5] == 6 {
+				frame[at+15] ^= 2
+			}
+		}
+		return [][]byte{frame}
+	}))
+	// Too little in common.
+	check(t, "diff", "-o", "json", pcapfiles+"/ase/odd-port-unanswered.pcap", pcapfiles+"/ase/full-empty.pcap")
 }
 
 // editedCapture writes a capture with the frames that edit makes of those of another one.
