@@ -20,7 +20,7 @@ var played = map[string][]delivery{}
 
 // eachDelivered runs a test with the messages of each of some scenarios.
 func eachDelivered(t *testing.T, f func(t *testing.T, sc *scenario, log []delivery)) {
-	for _, name := range []string{"carpet of forged addresses", "a crowd after an update", "the same bots at two hosts", "forged addresses that walk", "the same reflectors"} {
+	for _, name := range []string{"carpet of forged addresses", "carpet of junk", "a crowd after an update", "the same bots at two hosts", "forged addresses that walk", "the same reflectors"} {
 		i := slices.IndexFunc(scenarios, func(sc scenario) bool { return sc.name == name })
 		t.Run(name, func(t *testing.T) {
 			if played[name] == nil {
