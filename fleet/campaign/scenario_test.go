@@ -45,6 +45,17 @@ var scenarios = []scenario{
 		}},
 	{name: "carpet of junk at three hosts", how: Carpet, kinds: []flood.Kind{flood.JunkFlood}, servers: 3, quietHosts: true,
 		play: func(w *world) { w.run(60*sec, func() { w.junkAtThree(9) }) }},
+	{name: "carpet of junk, half of the servers busy", how: Carpet, kinds: []flood.Kind{flood.JunkFlood}, servers: 8, quietHosts: true,
+		play: func(w *world) {
+			w.run(60*sec, func() {
+				w.everyServer(func(h *host, s int) {
+					h.junk(8, h.servers[s])
+					for range w.times(10 * float64(s)) {
+						h.visit(person(w.r.Uint32N(40_000)), h.servers[s])
+					}
+				})
+			})
+		}},
 	{name: "some junk everywhere, more at three hosts", quietHosts: true, raised: 3, play: func(w *world) {
 		w.run(60*sec, func() {
 			w.everyServer(func(h *host, s int) { h.junk(3.5, h.servers[s]) })
