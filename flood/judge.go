@@ -12,7 +12,7 @@ type Judge struct {
 // NewJudge returns a judge with these thresholds.
 func NewJudge(lim Thresholds) *Judge { return &Judge{newRulebook(&lim), lim} }
 
-// Verdict is what the rules conclude about queries.
+// Verdict is what the rules conclude about queries, or about junk.
 type Verdict struct {
 	Kind       Kind
 	Score      float64
@@ -32,7 +32,13 @@ func (j *Judge) HasAlarm(f *measure.Features) bool {
 
 // JudgeServer returns the verdict on the queries to one server, without regard to its rate.
 func (j *Judge) JudgeServer(f *measure.Features) Verdict {
-	v := j.rules.judgeQueries(f)
+	return verdictOn(f, j.rules.judgeQueries(f))
+}
+
+// JudgeJunk returns the verdict on datagrams that are nothing known, to one server or to several together.
+func (j *Judge) JudgeJunk(f *measure.Features) Verdict { return verdictOn(f, j.rules.judgeJunk(f)) }
+
+func verdictOn(f *measure.Features, v verdict) Verdict {
 	return Verdict{v.kind, v.score, confidenceOf(v.score, f[measure.OneWay] > 0), v.isUrgent}
 }
 

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"qsniff/flood"
@@ -51,7 +52,7 @@ func (v *serverState) learn(x *entry, end int64, isAttacked, isLate bool) {
 		v.Answered = max(v.Answered, end)
 	}
 	if v.Windows == 0 {
-		v.Usual = cleanRate(x.Base)
+		v.Usual, v.UsualJunk = cleanRate(x.Base), x.Junk
 	}
 	step := learnSlow
 	if v.Windows < learnUntil {
@@ -62,18 +63,22 @@ func (v *serverState) learn(x *entry, end int64, isAttacked, isLate bool) {
 		return
 	}
 	v.Usual += (min(x.Rate, max(learnFloor, learnFactor*v.Usual)) - v.Usual) * step
+	v.UsualJunk += (min(x.Junk, max(learnFloor, learnFactor*v.UsualJunk)) - v.UsualJunk) * step
 	v.Challenged += (x.Challenged - v.Challenged) * step
 	v.Echoed += (x.Echoed - v.Echoed) * step
 }
 
-// raisedServer is a server that gets much more than usual in a window.
+// raisedServer is a server that gets much more than usual in a window: queries, or junk.
 type raisedServer struct {
-	key    entryKey
-	entry  *entry
-	server *serverState
+	key         entryKey
+	entry       *entry
+	server      *serverState
+	family      family  // of what it gets more: ofFloods or ofJunk
+	rate, usual float64 // of that, a second
 }
 
-// raisedServers returns the raised servers of a window, in the order of keys.
+// raisedServers returns the raised servers of a window, in the order of keys. Those that get more of both are in the
+// list twice.
 func (e *Engine) raisedServers(w *window, keys []entryKey) []raisedServer {
 	var list []raisedServer
 	for _, k := range keys {
@@ -82,18 +87,39 @@ func (e *Engine) raisedServers(w *window, keys []entryKey) []raisedServer {
 			continue
 		}
 		v := e.findServer(k)
-		if v != nil && v.Windows >= youngWindows && x.Rate >= raisedFactor*v.Usual+raisedLeast {
-			list = append(list, raisedServer{k, x, v})
+		if v == nil || v.Windows < youngWindows {
+			continue
+		}
+		if x.Rate >= raisedFactor*v.Usual+raisedLeast {
+			list = append(list, raisedServer{k, x, v, ofFloods, x.Rate, v.Usual})
+		}
+		if e.isRaisedByJunk(x, v) {
+			list = append(list, raisedServer{k, x, v, ofJunk, x.Junk, v.UsualJunk})
 		}
 	}
 	return list
 }
 
-// streakKey names what carpets are followed apart: the protocol of most queries, and whether the messages
-// came late.
+// countRaised returns how many servers are in a list of raised ones.
+func countRaised(list []raisedServer) (n int) {
+	for i := range list {
+		if i == 0 || list[i].key != list[i-1].key {
+			n++
+		}
+	}
+	return n
+}
+
+// streakKey names what carpets are followed apart: the protocol of most queries, whether the messages came late, and
+// whether they are of queries or of junk, which has no protocol.
 type streakKey struct {
 	Protocol string
 	Late     bool
+	Family   family
+}
+
+func compareStreaks(a, b streakKey) int {
+	return cmp.Or(cmp.Compare(a.Family, b.Family), compareText(a.Protocol, b.Protocol), cmp.Compare(oneIf(a.Late), oneIf(b.Late)))
 }
 
 // streak is windows in a row in which servers together were flooded, before that is a campaign.
@@ -105,38 +131,37 @@ type streak struct {
 
 // group is raised servers that are judged together.
 type group struct {
-	list     []raisedServer
-	sum      *sum
-	features *measure.Features
-	verdict  flood.Verdict
+	list        []raisedServer
+	sum         *sum
+	features    *measure.Features
+	rate, usual float64 // of all, a second
+	verdict     flood.Verdict
 }
 
-// judgeCarpets judges the raised servers of a window together, those of each protocol. It returns which
-// of them are attacked.
+// judgeCarpets judges the raised servers of a window together, those of each protocol, and those that get junk. It
+// returns which of them are attacked.
 func (e *Engine) judgeCarpets(w *window, raised []raisedServer) map[entryKey]bool {
 	attacked := map[entryKey]bool{}
-	groups := map[string][]raisedServer{}
+	groups := map[streakKey][]raisedServer{}
 	for _, r := range raised {
 		f := measure.Features(r.entry.Record.Features)
 		f[measure.Base] = r.server.Usual
-		if e.judge.HasAlarm(&f) && e.judge.JudgeServer(&f).Kind.Level() == flood.Alert {
+		if e.isFlooded(r.family, &f) {
 			attacked[r.key] = true // an incident of its own
 			continue
 		}
-		p := r.entry.Record.Form.Protocol
-		groups[p] = append(groups[p], r)
+		k := streakKey{Late: w.Late, Family: r.family}
+		if r.family == ofFloods {
+			k.Protocol = r.entry.Record.Form.Protocol
+		}
+		groups[k] = append(groups[k], r)
 	}
-	var protocols []string
-	for p := range groups {
-		protocols = append(protocols, p)
-	}
-	slices.Sort(protocols)
-	for _, p := range protocols {
-		g := e.judgeGroup(groups[p])
+	for _, k := range slices.SortedFunc(maps.Keys(groups), compareStreaks) {
+		g := e.judgeGroup(w, k.Family, groups[k])
 		if g == nil {
 			continue
 		}
-		if e.followCarpet(streakKey{p, w.Late}, w, g) {
+		if e.followCarpet(k, w, g) {
 			for _, r := range g.list {
 				attacked[r.key] = true
 			}
@@ -145,8 +170,16 @@ func (e *Engine) judgeCarpets(w *window, raised []raisedServer) map[entryKey]boo
 	return attacked
 }
 
+// isFlooded reports whether what one server gets is an alert there.
+func (e *Engine) isFlooded(of family, f *measure.Features) bool {
+	if of == ofJunk {
+		return e.judge.JudgeJunk(f).Kind.Level() == flood.Alert
+	}
+	return e.judge.HasAlarm(f) && e.judge.JudgeServer(f).Kind.Level() == flood.Alert
+}
+
 // judgeGroup judges servers together; nil: they are too few, or get too little.
-func (e *Engine) judgeGroup(list []raisedServer) *group {
+func (e *Engine) judgeGroup(w *window, of family, list []raisedServer) *group {
 	list = dropStandouts(slices.Clone(list))
 	if len(list) < leastServers {
 		return nil
@@ -156,8 +189,14 @@ func (e *Engine) judgeGroup(list []raisedServer) *group {
 	for _, r := range list {
 		g.sum.add(r.entry.Record, r.server)
 		base += r.server.Usual
+		g.usual += r.usual
 	}
 	g.features = g.sum.measure(base)
+	if of == ofJunk {
+		e.judgeJunk(w, g)
+		return g
+	}
+	g.rate = g.features[measure.Rate10]
 	if !e.judge.HasAlarm(g.features) {
 		return nil
 	}
@@ -176,16 +215,16 @@ func dropStandouts(list []raisedServer) []raisedServer {
 		sensors := map[string]float64{}
 		all, most := 0.0, 0
 		for i, r := range list {
-			sensors[r.key.Sensor] += r.entry.Rate
-			all += r.entry.Rate
-			if r.entry.Rate > list[most].entry.Rate {
+			sensors[r.key.Sensor] += r.rate
+			all += r.rate
+			if r.rate > list[most].rate {
 				most = i
 			}
 		}
 		if len(list) < leastServers || len(sensors) < leastSensors {
 			return nil
 		}
-		if list[most].entry.Rate > max(standOutShare, fewShare/float64(len(list)))*all {
+		if list[most].rate > max(standOutShare, fewShare/float64(len(list)))*all {
 			list = slices.Delete(list, most, most+1)
 			continue
 		}
@@ -213,8 +252,8 @@ const liveShare = 0.25
 // reports whether they are attacked.
 func (e *Engine) followCarpet(k streakKey, w *window, g *group) (isAttacked bool) {
 	isVerdict := g.verdict.Kind.Level() >= flood.Warn
-	if c := e.carpetAt(k.Protocol, w.Index); c != nil {
-		if !isVerdict && g.features[measure.Rate10] < liveShare*c.Peak {
+	if c := e.carpetAt(k, w.Index); c != nil {
+		if !isVerdict && g.rate < liveShare*c.Peak {
 			return false
 		}
 		c.addWindow(e, w, g)
@@ -231,7 +270,7 @@ func (e *Engine) followCarpet(k streakKey, w *window, g *group) (isAttacked bool
 			e.state.Counters.CampaignsRefused++
 			return true
 		}
-		t = &streak{Course: e.newCarpet(k.Protocol, w, g)}
+		t = &streak{Course: e.newCarpet(k, w, g)}
 		e.state.Carpets[k] = t
 	}
 	t.Last = w.Index
@@ -248,10 +287,10 @@ func (e *Engine) followCarpet(k streakKey, w *window, g *group) (isAttacked bool
 // list that all servers refresh at the same time is over in one.
 const windowsNeeded = 2
 
-// carpetAt returns the open campaign that a window of carpets of a protocol belongs to by its time; else nil.
-func (e *Engine) carpetAt(protocol string, index int64) *course {
+// carpetAt returns the open campaign that a window of such carpets belongs to by its time; else nil.
+func (e *Engine) carpetAt(k streakKey, index int64) *course {
 	for _, c := range e.state.Courses {
-		if c.How == Carpet && c.Protocol == protocol && index >= c.FirstIndex-e.quietWindows() && index <= c.LastIndex+e.quietWindows() {
+		if c.How == Carpet && c.Family == k.Family && c.Protocol == k.Protocol && index >= c.FirstIndex-e.quietWindows() && index <= c.LastIndex+e.quietWindows() {
 			return c
 		}
 	}

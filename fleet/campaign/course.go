@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"qsniff/flood"
-	"qsniff/flood/measure"
 	"qsniff/flood/sketch"
 )
 
@@ -60,10 +59,13 @@ func (c *course) memberOf(e *Engine, x Member) *member {
 }
 
 // newCarpet returns the course of a carpet that begins with a window.
-func (e *Engine) newCarpet(protocol string, w *window, g *group) *course {
-	c := &course{Campaign: Campaign{How: Carpet, Protocol: protocol, Start: (w.Index - 1) * period},
-		FirstIndex: w.Index, LastIndex: w.Index, Family: ofFloods, Hosts: new(sketch.Distinct), Networks: networkCounts{}}
-	names := []string{protocol}
+func (e *Engine) newCarpet(k streakKey, w *window, g *group) *course {
+	c := &course{Campaign: Campaign{How: Carpet, Protocol: k.Protocol, Start: (w.Index - 1) * period},
+		FirstIndex: w.Index, LastIndex: w.Index, Family: k.Family, Hosts: new(sketch.Distinct), Networks: networkCounts{}}
+	names := []string{k.Protocol}
+	if k.Family == ofJunk {
+		names[0] = flood.JunkFlood.String()
+	}
 	for _, r := range g.list {
 		names = append(names, r.key.Sensor+" "+r.key.Addr.String())
 	}
@@ -97,11 +99,26 @@ func (c *course) addWindow(e *Engine, w *window, g *group) {
 			continue
 		}
 		x.Start, x.End = min(x.Start, from), max(x.End, to)
-		x.Peak, x.Usual = max(x.Peak, r.entry.Rate), r.server.Usual
-		x.Requests += uint64(r.entry.Rate * float64(period) / 1e9)
-		c.Requests += uint64(r.entry.Rate * float64(period) / 1e9)
+		x.Peak, x.Usual = max(x.Peak, r.rate), r.usual
+		x.Requests += uint64(r.rate * float64(period) / 1e9)
+		c.Requests += uint64(r.rate * float64(period) / 1e9)
 	}
-	c.Peak, c.Baseline = max(c.Peak, g.features[measure.Rate10]), g.features[measure.Base]
+	c.Peak, c.Baseline = max(c.Peak, g.rate), g.usual
+	if !c.isJunkCarpet() {
+		c.addSources(g)
+	}
+	c.count()
+	v, level := g.verdict, g.verdict.Kind.Level()
+	isBetter := level > c.Kind().Level() || level == c.Kind().Level() && v.Confidence >= c.Confidence+betterBy
+	if level >= flood.Warn && (c.Category == "" || isBetter || v.Kind == c.Kind()) {
+		c.Category, c.Level, c.Confidence = v.Kind.String(), level.String(), max(c.Confidence, v.Confidence)
+		c.Evidence = carpetEvidence(c, g)
+		c.Advice = adviceOn(c)
+	}
+}
+
+// addSources adds the sources of queries, and their networks.
+func (c *course) addSources(g *group) {
 	c.Hosts.Merge(&g.sum.sources)
 	for p, n := range g.sum.networks {
 		c.Networks[p] += n
@@ -110,14 +127,6 @@ func (c *course) addWindow(e *Engine, w *window, g *group) {
 		c.Networks.shrink()
 	}
 	c.TopOf += uint64(queriesOf(g.features))
-	c.count()
-	v, level := g.verdict, g.verdict.Kind.Level()
-	isBetter := level > c.Kind().Level() || level == c.Kind().Level() && v.Confidence >= c.Confidence+betterBy
-	if level >= flood.Warn && (c.Category == "" || isBetter || v.Kind == c.Kind()) {
-		c.Category, c.Level, c.Confidence = v.Kind.String(), level.String(), max(c.Confidence, v.Confidence)
-		c.Evidence = carpetEvidence(c, g.features)
-		c.Advice = adviceOn(c)
-	}
 }
 
 // betterBy is how much surer a verdict of another kind must be to replace one, as at an incident.
@@ -132,7 +141,9 @@ func (c *course) count() {
 		targets[placeOf(m.Sensor, m.Server, m.Target)] = true
 	}
 	c.Sensors, c.Servers = len(sensors), len(targets)
-	c.Sources, c.SourcesError = c.Hosts.Count(), sketch.DistinctError
+	if !c.isJunkCarpet() {
+		c.Sources, c.SourcesError = c.Hosts.Count(), sketch.DistinctError
+	}
 }
 
 // list fills in what is listed of the members and networks.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ var played = map[string][]delivery{}
 
 // eachDelivered runs a test with the messages of each of some scenarios.
 func eachDelivered(t *testing.T, f func(t *testing.T, sc *scenario, log []delivery)) {
-	for _, name := range []string{"carpet of forged addresses", "a crowd after an update", "the same bots at two hosts", "forged addresses that walk", "the same reflectors"} {
+	for _, name := range []string{"carpet of forged addresses", "carpet of junk", "players join at all servers", "a crowd after an update", "the same bots at two hosts", "forged addresses that walk", "the same reflectors"} {
 		i := slices.IndexFunc(scenarios, func(sc scenario) bool { return sc.name == name })
 		t.Run(name, func(t *testing.T) {
 			if played[name] == nil {
@@ -98,7 +99,27 @@ func TestRestore(t *testing.T) {
 		if d := gocmp.Diff(want.engine.Counters(), x.engine.Counters(), cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("counters:\n%s", d)
 		}
+		a, err := want.engine.Snapshot()
+		b, err2 := x.engine.Snapshot()
+		if d := gocmp.Diff(string(a), string(b)); d != "" || err != nil || err2 != nil {
+			t.Errorf("the state: %v, %v\n%s", err, err2, d)
+		}
 	})
+}
+
+// TestUsualJunk: what servers get always is no carpet, also after a restart.
+func TestUsualJunk(t *testing.T) {
+	w := newWorld(t, 8)
+	w.run(calm+60*sec, func() { w.everyServer(func(h *host, s int) { h.junk(8, h.servers[s]) }) })
+	x := newTold()
+	for part := range slices.Chunk(w.log, 97) {
+		x.consume(part)
+		x.restart(t)
+	}
+	x.finish(w.log)
+	if len(x.campaigns) > 0 {
+		t.Errorf("told:\n%s", strings.Join(x.lines(), "\n"))
+	}
 }
 
 // restart continues with an engine that was restored from the state of the one before.

@@ -14,7 +14,8 @@
 //
 // Engine.Advance closes each window when the broker's time is lateness after its end. carpet.go
 // adds up the servers that get much more than usual: rates add up, shares weigh with the queries, sources are
-// counted by merged sketches (combine.go), and the rules that judge a single server judge the sum.
+// counted by merged sketches (combine.go), and the rules that judge a single server judge the sum. Servers that get much more
+// junk than usual are judged apart (junk.go).
 // link.go compares incidents of different hosts. What is found opens, changes and closes campaigns
 // (course.go). Messages of a window that was closed, as after a cut network, are a window of their own,
 // which is closed when no more of them come.
@@ -30,6 +31,6 @@
 // # What it does not find
 //
 // A carpet on a few servers of a large fleet, while many others get more than usual for other reasons: raised
-// servers are judged together by protocol, and those with visitors outweigh the others. Carpets of junk, of
-// guessed challenges and of what is no query.
+// servers are judged together by protocol, and those with visitors outweigh the others. A carpet of junk on fewer hosts
+// than half of those that get some junk, or at servers that get more queries than junk. Carpets of guessed challenges.
 package campaign

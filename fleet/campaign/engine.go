@@ -188,7 +188,7 @@ func (e *Engine) closeWindow(w *window) {
 		e.dropRecord(x)
 	}
 	if len(keys) > 0 || w.Totals.Sensors > 0 {
-		st.Totals = append(st.Totals, w.sums(len(raised)))
+		st.Totals = append(st.Totals, w.sums(countRaised(raised)))
 		st.Totals = slices.Delete(st.Totals, 0, max(0, len(st.Totals)-keptWindows))
 	}
 }

@@ -20,7 +20,11 @@ func (c *Campaign) hosts() string {
 }
 
 // carpetEvidence returns sentences on servers that are flooded together, by the features of a window.
-func carpetEvidence(c *course, f *measure.Features) []string {
+func carpetEvidence(c *course, g *group) []string {
+	f := g.features
+	if c.isJunkCarpet() {
+		return junkEvidence(c, g)
+	}
 	text := []string{fmt.Sprintf("%s together got %s queries/s in ten seconds (usual: %s), the busiest %s of it", c.hosts(),
 		number(f[measure.Rate10]), number(f[measure.Base]), percent(f[measure.NetBusiest]))}
 	add := func(format string, args ...any) { text = append(text, fmt.Sprintf(format, args...)) }
@@ -109,6 +113,8 @@ func adviceOn(c *course) string {
 		return "Usually nothing: block the source at the edge of the network if it comes back."
 	case c.Family == ofLogins:
 		return "Let remote consoles be reached through a VPN only, and block the sources at the edge of the network."
+	case c.isJunkCarpet():
+		return "Have a filter on all hosts drop datagrams that are no known query, and belong to nobody who plays: addresses may be forged, so block none."
 	case k == flood.FloodFew:
 		return "Block the sources, or the networks named here, for all hosts at the edge of the network."
 	case k == flood.FloodSpoofed:

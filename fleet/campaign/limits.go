@@ -46,7 +46,7 @@ const (
 	// maxSensors: the plan for one hub. A sensor takes 0.6 KiB, and its servers as below. A further one replaces the one that
 	// has been silent for longest, or is refused.
 	maxSensors = 10000
-	// maxServers is of one sensor, 96 bytes each: twice as many as a sensor tells of in a window, as
+	// maxServers is of one sensor, 128 bytes each: twice as many as a sensor tells of in a window, as
 	// those that it tells of change.
 	maxServers = 2 * fleet.MaxServers
 	// maxRecords is how many raised servers are kept with their sketches, 4 KiB each, in all open
@@ -69,7 +69,7 @@ const (
 	// of one are followed.
 	maxCampaigns = 256
 	maxMembers   = 4096
-	// maxStreaks is how many protocols carpets are followed of, before they are campaigns.
+	// maxStreaks is how many carpets, one of each protocol and those of junk, are followed before they are campaigns.
 	maxStreaks = 64
 	// listedMembers is how many of them an event lists, and listedNetworks the same for networks.
 	listedMembers  = 64

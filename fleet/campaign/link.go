@@ -79,7 +79,7 @@ const (
 
 // isPartOf reports whether an incident is part of a carpet.
 func (c *course) isPartOf(x *incident) bool {
-	return c.How == Carpet && x.Family == familyOf(c.Kind()) && x.Protocol == c.Protocol &&
+	return c.How == Carpet && x.Family == familyOf(c.Kind()) && (x.Protocol == c.Protocol || c.isJunkCarpet()) &&
 		max(x.Start-c.Start, c.Start-x.Start) <= carpetStart &&
 		x.Peak/float64(max(x.Servers, 1)) <= carpetTimes*c.Peak/float64(max(c.Servers, 1))
 }

@@ -81,7 +81,7 @@ func TestStandouts(t *testing.T) {
 		var list []raisedServer
 		for _, sensor := range []string{"a", "b", "c", "d"} {
 			for _, rate := range tc.rates[sensor] {
-				list = append(list, raisedServer{key: entryKey{Sensor: sensor}, entry: &entry{Rate: rate}})
+				list = append(list, raisedServer{key: entryKey{Sensor: sensor}, rate: rate})
 			}
 		}
 		if got := dropStandouts(list); len(got) != tc.want {

@@ -39,6 +39,51 @@ var scenarios = []scenario{
 	{name: "a carpet of one window", quietHosts: true, raised: 16, play: func(w *world) {
 		w.run(10*sec, func() { w.carpet(8, w.forged) })
 	}},
+	{name: "carpet of junk", how: Carpet, kinds: []flood.Kind{flood.JunkFlood}, servers: 16, quietHosts: true,
+		play: func(w *world) {
+			w.run(60*sec, func() { w.everyServer(func(h *host, s int) { h.junk(8, h.servers[s]) }) })
+		}},
+	{name: "carpet of junk at three hosts", how: Carpet, kinds: []flood.Kind{flood.JunkFlood}, servers: 3, quietHosts: true,
+		play: func(w *world) { w.run(60*sec, func() { w.junkAtThree(9) }) }},
+	{name: "carpet of junk, half of the servers busy", how: Carpet, kinds: []flood.Kind{flood.JunkFlood}, servers: 8, quietHosts: true,
+		play: func(w *world) {
+			w.run(60*sec, func() {
+				w.everyServer(func(h *host, s int) {
+					h.junk(8, h.servers[s])
+					for range w.times(10 * float64(s)) {
+						h.visit(person(w.r.Uint32N(40_000)), h.servers[s])
+					}
+				})
+			})
+		}},
+	{name: "some junk everywhere, more at three hosts", quietHosts: true, raised: 3, play: func(w *world) {
+		w.run(60*sec, func() {
+			w.everyServer(func(h *host, s int) { h.junk(3.5, h.servers[s]) })
+			w.junkAtThree(5.5)
+		})
+	}},
+	{name: "junk at one server", raised: 1, play: func(w *world) {
+		w.run(60*sec, func() { w.hosts[0].junk(60, w.hosts[0].servers[0]) })
+	}},
+	{name: "players join at all servers", quietHosts: true, raised: 16, play: func(w *world) {
+		w.run(60*sec, func() {
+			w.everyServer(func(h *host, s int) {
+				for range w.times(6) {
+					h.visit(person(w.r.Uint32N(40_000)), h.servers[s])
+					h.join(person(w.r.Uint32N(40_000)), h.servers[s])
+				}
+			})
+		})
+	}},
+	{name: "players come back to all servers", quietHosts: true, play: func(w *world) {
+		w.run(20*sec, func() {
+			w.everyServer(func(h *host, s int) {
+				for range w.times(1.6) {
+					h.join(person(w.r.Uint32N(40_000)), h.servers[s])
+				}
+			})
+		})
+	}},
 	{name: "calm", play: func(w *world) { w.run(60*sec, nil) }, quietHosts: true},
 	{name: "a crowd after an update", quietHosts: true, raised: 16, play: func(w *world) {
 		w.run(60*sec, func() {
@@ -157,6 +202,13 @@ func (w *world) carpet(rate float64, source func() track.Host) {
 	})
 }
 
+// junkAtThree sends junk to a server of each of three hosts.
+func (w *world) junkAtThree(rate float64) {
+	for _, h := range w.hosts[:3] {
+		h.junk(rate, h.servers[0])
+	}
+}
+
 func (w *world) everyServer(f func(h *host, server int)) {
 	for _, h := range w.hosts {
 		for s := range h.servers {
@@ -238,7 +290,7 @@ func (x *told) check(t *testing.T, sc *scenario, within time.Duration) {
 	if after := time.Duration(c.Detected-dawn) - calm; c.How != Walk && after > within {
 		t.Errorf("it was detected after %v", after)
 	}
-	if c.Advice == "" || len(c.Evidence) < 2 || c.Sources < 1 || c.Requests == 0 {
+	if c.Advice == "" || len(c.Evidence) < 2 || (c.Sources < 1) != (c.Kind() == flood.JunkFlood) || c.Requests == 0 {
 		t.Errorf("something lacks: %+v", c)
 	}
 }

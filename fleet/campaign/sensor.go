@@ -26,6 +26,7 @@ type serverState struct {
 	// many of them brought the challenge back.
 	Challenged float64 `json:"challenged"`
 	Echoed     float64 `json:"echoed"`
+	UsualJunk  float64 `json:"usual_junk"` // datagrams/s that are nothing known, a slow mean
 }
 
 // clock estimates how far a sensor's clock is after the broker's: by the message that took least time.

@@ -76,15 +76,7 @@ func (e *Engine) Snapshot() ([]byte, error) {
 	for k, t := range st.Carpets {
 		s.Carpets = append(s.Carpets, savedStreak{k, t.Last, t.Length, saveCourse(t.Course)})
 	}
-	slices.SortFunc(s.Carpets, func(a, b savedStreak) int {
-		if c := compareText(a.Key.Protocol, b.Key.Protocol); c != 0 || a.Key.Late == b.Key.Late {
-			return c
-		}
-		if a.Key.Late {
-			return 1
-		}
-		return -1
-	})
+	slices.SortFunc(s.Carpets, func(a, b savedStreak) int { return compareStreaks(a.Key, b.Key) })
 	for _, c := range st.Courses {
 		s.Courses = append(s.Courses, saveCourse(c))
 	}

@@ -36,6 +36,7 @@ type entry struct {
 	Base       float64 `json:"base"` // by the sensor
 	Challenged float64 `json:"challenged"`
 	Echoed     float64 `json:"echoed"`
+	Junk       float64 `json:"junk"`             // datagrams/s that are nothing known
 	Record     *record `json:"record,omitempty"` // of one that may be raised
 }
 
@@ -218,11 +219,11 @@ func (e *Engine) entryOf(m *fleet.Server, v *serverState) *entry {
 	if !cleanFeatures(&f) {
 		e.state.Counters.Corrected++
 	}
-	x.Rate, x.Base = f[measure.Rate10], f[measure.Base]
+	x.Rate, x.Base, x.Junk = f[measure.Rate10], f[measure.Base], f[measure.JunkMean]
 	if c := f[measure.Challenged]; !math.IsNaN(f[measure.Completion]) {
 		x.Challenged, x.Echoed = c, c*f[measure.Completion]
 	}
-	if v.Windows >= youngWindows && x.Rate < keepFactor*v.Usual {
+	if v.Windows >= youngWindows && x.Rate < keepFactor*v.Usual && x.Junk < max(junkLeast, keepFactor*v.UsualJunk) {
 		return x
 	}
 	if e.records >= maxRecords {

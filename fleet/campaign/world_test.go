@@ -204,6 +204,33 @@ func (h *host) flood(client track.Host, server netip.AddrPort) {
 	h.packet(track.IsChallenge, client, 64, server, "S2C_CHALLENGE", uint32(client.Hash(7))|1)
 }
 
+// junk sends a server datagrams that begin like queries and are nothing known, so many a second.
+func (h *host) junk(rate float64, server netip.AddrPort) {
+	for range h.w.times(rate) {
+		h.datagram(track.IsJunk, h.w.forged(), 1024+uint16(h.w.r.Uint32N(60000)), server, false)
+	}
+}
+
+// join is a client that joins the game of a server: by two datagrams that are nothing known, and the first ones of
+// the game, which the server answers.
+func (h *host) join(client track.Host, server netip.AddrPort) {
+	port := 1024 + uint16(h.w.r.Uint32N(60000))
+	for _, what := range [...]track.PacketType{track.IsJunk, track.IsJunk, track.IsOther} {
+		h.datagram(what, client, port, server, false)
+	}
+	h.datagram(track.IsOther, client, port, server, true)
+	h.datagram(track.IsOther, client, port, server, false)
+}
+
+// datagram is one of no query between a client and a server.
+func (h *host) datagram(what track.PacketType, client track.Host, port uint16, server netip.AddrPort, isAnswer bool) {
+	x := track.Sighting{What: what, TTL: 113, Bytes: 40, Wire: 68, Src: client, SrcPort: port, Dst: track.HostOf(server), DstPort: server.Port()}
+	if isAnswer {
+		x.Src, x.SrcPort, x.Dst, x.DstPort = x.Dst, x.DstPort, x.Src, x.SrcPort
+	}
+	h.see(x)
+}
+
 // forged returns an invented address.
 func (w *world) forged() track.Host { return address(w.r.Uint32()) }
 

@@ -14,6 +14,7 @@ var (
 	asFew     = []flood.Kind{flood.FloodFew, flood.FloodDistributed}
 	asMirror  = []flood.Kind{flood.Reflection}
 	asReplies = []flood.Kind{flood.ReplyFloodVictim}
+	asJunk    = []flood.Kind{flood.JunkFlood}
 )
 
 // Carpets are spread over so many servers that each of them gets little more than usual.
@@ -43,6 +44,11 @@ var Carpets = []*Event{
 	{Name: "carpet, few bots", Length: 80 * time.Second, Kinds: append(asFew, asMany...), IsSilent: true,
 		Play: func(w *World, from, to time.Duration) []*Host {
 			w.inTurn(w.Servers(), 4, from, to, func(s *Server) { w.ask(w.bot(60), w.port(), s, infoQuery, false) })
+			return w.Hosts
+		}},
+	{Name: "carpet, junk", Length: 80 * time.Second, Kinds: asJunk, IsSilent: true,
+		Play: func(w *World, from, to time.Duration) []*Host {
+			w.inTurn(w.Servers(), 8, from, to, func(s *Server) { w.junk(s, w.anywhere(), w.port()) })
 			return w.Hosts
 		}},
 	{Name: "all open servers against one victim", Length: 80 * time.Second, Kinds: asMirror, IsSilent: true,
@@ -99,6 +105,12 @@ func (w *World) forge(s *Server, ttl uint8) {
 
 // bot returns one of n machines that somebody else controls.
 func (w *World) bot(n int) Client { return w.Client(botsFrom + w.Rand.IntN(n)) }
+
+// junk is a datagram to a server that begins like a query and is nothing known.
+func (w *World) junk(s *Server, from track.Host, port uint16) {
+	w.see(s.Host, &track.Sighting{What: track.IsJunk, Src: from, SrcPort: port, Dst: s.addr, DstPort: s.Addr.Port(), TTL: 117,
+		Bytes: uint32(8 + w.Rand.IntN(56)), Print: w.Rand.Uint32()})
+}
 
 // mirror asks all servers that give information without a challenge in the name of one victim.
 func (w *World) mirror(rate float64, from, to time.Duration) (hosts []*Host) {

@@ -63,6 +63,17 @@ var Calm = []*Event{
 			}
 			return hosts
 		}},
+	{Name: "players come back to all servers", Length: 20 * time.Second,
+		Play: func(w *World, from, to time.Duration) []*Host {
+			for _, s := range w.Servers() {
+				w.Poisson(1.5, from, to, func() { // to join takes two datagrams that are nothing known
+					c, port := w.Regular(), w.port()
+					w.junk(s, c.host, port)
+					w.At(w.now+c.trip, func() { w.junk(s, c.host, port) })
+				})
+			}
+			return w.Hosts
+		}},
 }
 
 // machines returns n monitors that were never there before.

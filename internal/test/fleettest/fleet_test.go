@@ -116,7 +116,7 @@ func TestFleet(t *testing.T) {
 	t.Parallel()
 	hosts, events := 200, slices.Concat(Carpets, Floods, Calm)
 	if testing.Short() {
-		hosts, events = 12, []*Event{Carpets[0], Calm[0]}
+		hosts, events = 12, []*Event{Carpets[0], Calm[0], Carpets[7]}
 	}
 	s := play(t, hosts, events)
 	s.checkLabels(t)
