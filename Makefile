@@ -22,7 +22,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
-.PHONY: help build hub install share demo page site test test-all test-live test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients deps clean
+.PHONY: help build hub install share demo page site test test-all test-live test-fleet test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -73,6 +73,9 @@ test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 hold
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./capture/live ./internal/test/clients
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./flood/advice -run 'Kernel|Tools'
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./internal/test/contrib -run Live
+
+test-fleet: deps ## two hundred hosts of a fleet, with all that can fail, a quarter of an hour; make test-all has sixty
+	QSNIFF_FLEET=200 $(TESTLOG) -count 1 -timeout 1h ./internal/test/fleettest
 
 test-monitor: deps ## qsniff monitor under a real Prometheus, which is skipped where none is installed
 	QSNIFF_MONITOR=1 $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Monitor

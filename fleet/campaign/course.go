@@ -246,6 +246,10 @@ func (e *Engine) isOver(c *course, now int64) bool {
 	return true
 }
 
+// isAway reports whether a sensor is silent, or has not spoken since nobody did: it is told of later than
+// its messages are missed.
+func (e *Engine) isAway(s *sensorState) bool { return s.Silent || s.LastHost < e.state.Resumed }
+
 // isCut reports whether what continues a campaign may wait in spools: half of its sensors are silent, or a
 // tenth of the fleet that spoke when it began.
 func (e *Engine) isCut(c *course) bool {
@@ -254,7 +258,7 @@ func (e *Engine) isCut(c *course) bool {
 	for _, m := range c.All {
 		if !seen[m.Sensor] {
 			seen[m.Sensor] = true
-			if s := e.state.Sensors[m.Sensor]; s == nil || s.Silent {
+			if s := e.state.Sensors[m.Sensor]; s == nil || e.isAway(s) {
 				silent++
 			}
 		}
@@ -264,7 +268,7 @@ func (e *Engine) isCut(c *course) bool {
 	}
 	silent = 0
 	for _, s := range e.state.Sensors {
-		if s.Silent && s.LastHost > c.Start-linkQuiet {
+		if e.isAway(s) && s.LastHost > c.Start-linkQuiet {
 			silent++
 		}
 	}

@@ -186,7 +186,7 @@ func TestChain(t *testing.T) {
 		playChain(t, 6, 7*time.Minute)
 		return
 	}
-	playChain(t, 200, 52*time.Minute)
+	playChain(t, longHosts(t), 52*time.Minute)
 }
 
 // playChain plays as much of the plan as there is time for.
@@ -217,11 +217,12 @@ func playChain(t *testing.T, hosts int, until time.Duration) {
 		if got := v.Counters.Duplicates; got+saved != uint64(c.rogue.count) {
 			t.Errorf("the hub knew %d messages again, and %d came so only\n%d were published again", got, saved, c.rogue.count)
 		}
-		if v.Totals.Told+v.Totals.Uncertain != v.Totals.Events || v.Totals.Uncertain > 0 || v.Pending > 0 {
+		// What the hub that is killed, or that loses the broker, told in its last second may be uncertain.
+		if v.Totals.Told+v.Totals.Uncertain != v.Totals.Events || 10*v.Totals.Uncertain > v.Totals.Events || v.Pending > 0 {
 			t.Errorf("%d events, %d told, %d uncertain, %d pending", v.Totals.Events, v.Totals.Told, v.Totals.Uncertain, v.Pending)
 		}
-		if got, want := uint64(c.countNotes()), v.Totals.Told; got != want {
-			t.Errorf("%d notes were passed on\nthe hubs count %d", got, want)
+		if got := uint64(c.countNotes()); got < v.Totals.Told || got > v.Totals.Told+v.Totals.Uncertain {
+			t.Errorf("%d notes were passed on\nthe hubs count %d and %d uncertain", got, v.Totals.Told, v.Totals.Uncertain)
 		}
 	})
 }

@@ -2,7 +2,9 @@ package fleettest
 
 import (
 	"math"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -108,6 +110,19 @@ func (s *scene) checkCounts(t *testing.T) {
 	if math.Sqrt(sum/float64(n)) > 1.3*0.023 {
 		t.Errorf("merged counts are off by %.1f %%", 100*math.Sqrt(sum/float64(n)))
 	}
+}
+
+// longHosts returns how many hosts the long tests have: 200 take a quarter of an hour of two
+// processors (make test-fleet).
+func longHosts(t *testing.T) int {
+	n := 60
+	if text := os.Getenv("QSNIFF_FLEET"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil || n < 40 {
+			t.Fatalf("QSNIFF_FLEET=%s: it is the number of hosts, from 40 on", text)
+		}
+	}
+	return n
 }
 
 // TestFleet: what no host sees is found in what all of them count, as well as by one detector that sees
