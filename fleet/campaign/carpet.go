@@ -278,7 +278,9 @@ func (e *Engine) followCarpet(k streakKey, w *window, g *group) (isAttacked bool
 	t.Course.addWindow(e, w, g)
 	if t.Length >= windowsNeeded || g.verdict.IsUrgent && g.verdict.Kind.Level() == flood.Alert {
 		delete(e.state.Carpets, k)
-		e.openCourse(t.Course)
+		if !e.isPartOfLinked(t.Course) {
+			e.openCourse(t.Course)
+		}
 	}
 	return true
 }

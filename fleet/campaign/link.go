@@ -3,6 +3,7 @@ package campaign
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -230,6 +231,26 @@ func (c *course) refresh(e *Engine) {
 	c.Category, c.Level = k.String(), k.Level().String()
 	c.Evidence = e.linkEvidence(c, all)
 	c.Advice = adviceOn(c)
+}
+
+// partShare is the share of the sources of a carpet, or of a campaign if that has fewer, from which on both
+// are of the same ones. Chosen: usual visitors are fewer.
+const partShare = 0.5
+
+// isPartOfLinked reports whether a carpet is what an open campaign of incidents does at further servers, where it
+// stays below what makes incidents: it has the same sources.
+func (e *Engine) isPartOfLinked(carpet *course) bool {
+	for _, c := range e.state.Courses {
+		if c.How == Carpet || c.Family != carpet.Family || c.Hosts == nil || carpet.Hosts == nil {
+			continue
+		}
+		n, m, both := c.Hosts.Count(), carpet.Hosts.Count(), sketch.CountOfTwo(c.Hosts, carpet.Hosts)
+		common := n + m - both - errorFactor*math.Sqrt(variance(n)+variance(m)+variance(both))
+		if common >= partShare*min(n, m) && min(n, m) >= leastSources {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *course) mergeSources(x *incident) {

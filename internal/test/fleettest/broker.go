@@ -16,12 +16,11 @@ import (
 // Broker is a nats-server with JetStream in this process, which no port leads to: who has a Link
 // reaches it. So it can live in a bubble of package synctest, where its clock is that of the packets.
 type Broker struct {
-	t       testing.TB
-	dir     string
-	mu      sync.Mutex
-	nats    *server.Server // nil: it is down
-	starts  int
-	maxDisk int64
+	t      testing.TB
+	dir    string
+	mu     sync.Mutex
+	nats   *server.Server // nil: it is down
+	starts int
 }
 
 // KeepClock has the one clock of nats-server that is no broker's own, and would stop that of a bubble,
