@@ -20,7 +20,7 @@ func AppendElapsed(dst []byte, nanos int64, sep string) []byte {
 		whole, rest = whole/1000, whole%1000
 	}
 	dst = strconv.AppendInt(dst, whole, 10)
-	dst = appendDecimals(dst, rest, digits-countDigits(whole))
+	dst = appendDecimals(dst, rest, digits-countDigits(uint64(whole)))
 	return append(append(dst, sep...), units[unit]...)
 }
 
@@ -41,27 +41,17 @@ func appendDecimals(dst []byte, rest int64, n int) []byte {
 	return dst[:last]
 }
 
-// countDigits returns how many decimal digits a number that is not negative has.
-func countDigits(v int64) int {
-	n := 1
-	for ; v >= 10; v /= 10 {
-		n++
-	}
-	return n
-}
-
 // AppendMillis appends a duration in nanoseconds, which is not negative, in
 // milliseconds, exactly: with as many decimals as that takes.
 func AppendMillis(dst []byte, nanos int64) []byte {
-	dst = strconv.AppendInt(dst, nanos/1e6, 10)
+	dst = AppendUint(dst, uint64(nanos/1e6))
 	rest := nanos % 1e6
 	if rest == 0 {
 		return dst
 	}
-	dst = append(dst, '.')
-	for unit := int64(1e5); rest > 0; unit /= 10 {
-		dst = append(dst, byte('0'+rest/unit))
-		rest %= unit
+	dst = AppendMillionths(append(dst, '.'), uint64(rest))
+	for dst[len(dst)-1] == '0' {
+		dst = dst[:len(dst)-1]
 	}
 	return dst
 }

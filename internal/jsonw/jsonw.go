@@ -3,12 +3,15 @@
 package jsonw
 
 import (
+	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"qsniff/internal/digits"
 	"qsniff/internal/display"
 )
 
@@ -19,28 +22,50 @@ const hexDigits = "0123456789abcdef"
 // A parser reads the same string. Each invalid byte of UTF-8 becomes U+FFFD; whole
 // reports whether there was none, so that the string is b exactly.
 func String(dst, b []byte) (out []byte, whole bool) {
-	dst = append(dst, '"')
-	whole = true
-	for {
-		var n int
-		dst, n = appendASCII(dst, b)
-		if b = b[n:]; len(b) == 0 {
-			return append(dst, '"'), whole
-		}
-		for len(b) > 0 && b[0] >= utf8.RuneSelf {
-			r, n := utf8.DecodeRune(b)
-			switch {
-			case r == utf8.RuneError && n == 1:
-				dst = append(dst, "\ufffd"...)
-				whole = false
-			case !display.Visible(r): // as in text: it would let a name rewrite the line it is shown in
-				dst = appendRune(dst, r)
-			default:
-				dst = append(dst, b[:n]...)
-			}
-			b = b[n:]
-		}
+	dst, n := appendASCII(append(dst, '"'), b)
+	if n == len(b) {
+		return append(dst, '"'), true
 	}
+	return appendRest(dst, b[n:])
+}
+
+// appendRest is String from where the first call of appendASCII ended.
+func appendRest(dst, b []byte) (out []byte, whole bool) {
+	whole = true
+	for len(b) > 0 {
+		if b[0] < utf8.RuneSelf {
+			var n int
+			dst, n = appendASCII(dst, b)
+			b = b[n:]
+			continue
+		}
+		n := countVisible(b)
+		dst, b = append(dst, b[:n]...), b[n:]
+		if len(b) == 0 || b[0] < utf8.RuneSelf {
+			continue
+		}
+		r, n := utf8.DecodeRune(b)
+		if r == utf8.RuneError && n == 1 {
+			dst, whole = append(dst, "\ufffd"...), false
+		} else { // as in text: it would let a name rewrite the line it is shown in
+			dst = appendRune(dst, r)
+		}
+		b = b[n:]
+	}
+	return append(dst, '"'), whole
+}
+
+// countVisible returns how many bytes at the start of b are characters that are not ASCII and stand
+// for themselves.
+func countVisible(b []byte) (n int) {
+	for n < len(b) && b[n] >= utf8.RuneSelf {
+		r, size := utf8.DecodeRune(b[n:])
+		if r == utf8.RuneError && size == 1 || !display.Visible(r) {
+			break
+		}
+		n += size
+	}
+	return n
 }
 
 // Text is String for a text of the program.
@@ -61,11 +86,19 @@ func appendUnit(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12&0xf], hexDigits[r>>8&0xf], hexDigits[r>>4&0xf], hexDigits[r&0xf])
 }
 
+// hexPairs holds the two digits of each byte, the first in the lower byte.
+var hexPairs = func() (t [256]uint16) {
+	for i := range t {
+		t[i] = uint16(hexDigits[i>>4]) | uint16(hexDigits[i&0xf])<<8
+	}
+	return
+}()
+
 // Hex appends b as a JSON string of hexadecimal digits.
 func Hex(dst, b []byte) []byte {
-	dst = append(dst, '"')
+	dst = slices.Grow(append(dst, '"'), 2*len(b)+1)
 	for _, c := range b {
-		dst = append(dst, hexDigits[c>>4], hexDigits[c&0xf])
+		dst = binary.LittleEndian.AppendUint16(dst, hexPairs[c])
 	}
 	return append(dst, '"')
 }
@@ -105,7 +138,7 @@ func Time(dst []byte, nanos int64) []byte {
 // Fraction appends what Time appends after the point, of nanoseconds below a second.
 func Fraction(dst []byte, nanos int64) []byte {
 	if micros := nanos / 1000; micros*1000 == nanos {
-		dst = appendDigits(dst, int(micros), 6)
+		dst = digits.AppendMillionths(dst, uint64(micros))
 	} else {
 		dst = appendDigits(dst, int(nanos), 9)
 	}

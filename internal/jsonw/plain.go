@@ -57,16 +57,18 @@ const (
 func appendASCII(dst, b []byte) (out []byte, n int) {
 	b = b[:min(len(b), asciiChunk)]
 	at := len(dst)
-	dst = slices.Grow(dst, longestEscape*len(b)+8)
+	if room := longestEscape*len(b) + 8; cap(dst)-at < room {
+		dst = slices.Grow(dst, room)
+	}
 	to := dst[:cap(dst)]
 	for n < len(b) {
 		var x uint64
 		if len(b)-n >= 8 {
-			x = binary.LittleEndian.Uint64(b[n:])
+			x = binary.LittleEndian.Uint64(b[n : n+8 : n+8])
 		} else {
 			x = loadRest(b, n)
 		}
-		binary.LittleEndian.PutUint64(to[at:], x)
+		binary.LittleEndian.PutUint64(to[at:at+8:at+8], x)
 		unsafe := markUnsafe(x)
 		if unsafe == 0 {
 			n, at = n+8, at+8
@@ -81,7 +83,7 @@ func appendASCII(dst, b []byte) (out []byte, n int) {
 			break
 		}
 		y := escapes[c]
-		binary.LittleEndian.PutUint64(to[at:], y)
+		binary.LittleEndian.PutUint64(to[at:at+8:at+8], y)
 		n, at = n+1, at+int(y>>56)
 	}
 	return dst[:at], n
