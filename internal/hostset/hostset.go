@@ -30,26 +30,34 @@ func Parse(list string) (*Set, error) {
 }
 
 func (s *Set) add(word string) error {
-	if p, err := netip.ParsePrefix(word); err == nil {
-		if p != p.Masked() {
-			return fmt.Errorf("%s: bits after the first %d are set, the network is %s", word, p.Bits(), p.Masked())
-		}
-		if p.Addr().Is4In6() { // of 96 bits or more: a shorter prefix has the bits of ffff after it
-			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mappedBits)
-		}
+	if p, ok, err := networkOf(word); ok || err != nil {
 		s.nets = append(s.nets, p)
-		return nil
-	}
-	if a, err := netip.ParseAddr(word); err == nil && a.Zone() == "" {
-		a = a.Unmap()
-		s.nets = append(s.nets, netip.PrefixFrom(a, a.BitLen()))
-		return nil
+		return err
 	}
 	if e, err := netip.ParseAddrPort(word); err == nil && e.Addr().Zone() == "" && e.Port() != 0 {
 		s.ends[netip.AddrPortFrom(e.Addr().Unmap(), e.Port())] = struct{}{}
 		return nil
 	}
 	return fmt.Errorf("%q: not a network, an address, or an address with a port", word)
+}
+
+// networkOf returns the network that a word names, of an address the one that is it alone. ok is
+// false where the word is neither.
+func networkOf(word string) (p netip.Prefix, ok bool, err error) {
+	if p, err := netip.ParsePrefix(word); err == nil {
+		if p != p.Masked() {
+			return p, false, fmt.Errorf("%s: bits after the first %d are set, the network is %s", word, p.Bits(), p.Masked())
+		}
+		if p.Addr().Is4In6() { // of 96 bits or more: a shorter prefix has the bits of ffff after it
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mappedBits)
+		}
+		return p, true, nil
+	}
+	if a, err := netip.ParseAddr(word); err == nil && a.Zone() == "" {
+		a = a.Unmap()
+		return netip.PrefixFrom(a, a.BitLen()), true, nil
+	}
+	return netip.Prefix{}, false, nil
 }
 
 // Map returns the set of what stands for the hosts of s: for those of a network, several can.
