@@ -1,36 +1,47 @@
 package mem
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
+	"io"
 	"os"
-	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
+// mappings lists what is mapped. It is opened once: a sandbox that comes later has no /proc.
+var mappings = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/self/smaps") })
+
 // ReturnProgram gives pages of the program's code and constants back to the system: what only its
-// start used is not resident any more; what is used is mapped again, from the page cache.
+// start used is not resident any more; what is used is mapped again, from the page cache. One goroutine
+// calls it at a time.
 //
 // Safe: the mappings are of the program's file, not writable, and no page of them differs from the
 // file (Anonymous, see proc(5)), so that each is what it was when it is read again.
 func ReturnProgram() {
-	self, _ := os.Readlink("/proc/self/exe")
-	list, err := os.ReadFile("/proc/self/smaps")
-	if err != nil {
+	list, err := mappings()
+	if err == nil {
+		_, err = list.Seek(0, io.SeekStart)
+	}
+	self, noName := os.Readlink("/proc/self/exe") // again: another name if the file was replaced
+	if err != nil || noName != nil {
 		return // no /proc
 	}
 	var from, to uintptr
 	isOurs := false
-	for line := range strings.Lines(string(list)) {
-		switch name, value, _ := strings.Cut(strings.TrimSpace(line), " "); name {
-		case "Anonymous:":
-			if isOurs && strings.TrimSpace(value) == "0 kB" {
-				_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED) // refused, the pages stay
+	for lines := bufio.NewScanner(list); lines.Scan(); {
+		name, value, _ := bytes.Cut(lines.Bytes(), []byte(" "))
+		switch {
+		case !bytes.HasSuffix(name, []byte(":")): // the first line of a mapping
+			isOurs = value[1] == '-' && bytes.HasSuffix(value, []byte(" "+self))
+			if isOurs {
+				n, _ := fmt.Sscanf(string(name), "%x-%x", &from, &to)
+				isOurs = n == 2
 			}
-		default:
-			if n, _ := fmt.Sscanf(name, "%x-%x", &from, &to); n == 2 {
-				isOurs = value[1] == '-' && strings.HasSuffix(value, " "+self)
-			}
+		case isOurs && string(name) == "Anonymous:" && string(bytes.TrimSpace(value)) == "0 kB":
+			_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED) // refused, the pages stay
 		}
 	}
 }

@@ -3,6 +3,7 @@ package mem
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -41,11 +42,14 @@ func TestReturnProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := residentProgram(t)
-	residentProgram(t) // what this function uses is resident
-	ReturnProgram()
-	if last := residentProgram(t); last >= first {
-		t.Errorf("%d KiB of the program are resident after %d KiB", last, first)
+	for range 2 { // the second time with what is open since the first
+		_ = regexp.MustCompile(`[[:alpha:]]+`).FindAllString(string(file[:1<<12]), -1) // uses code that nothing else does
+		first := residentProgram(t)
+		residentProgram(t) // what this function uses is resident
+		ReturnProgram()
+		if last := residentProgram(t); last >= first {
+			t.Errorf("%d KiB of the program are resident after %d KiB", last, first)
+		}
 	}
 	if again, err := os.ReadFile("/proc/self/exe"); err != nil || len(again) != len(file) {
 		t.Errorf("the file has %d bytes after %d: %v", len(again), len(file), err)

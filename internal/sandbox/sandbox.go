@@ -9,6 +9,8 @@
 package sandbox
 
 import (
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -50,6 +52,28 @@ type Policy struct {
 
 // User is a user with one group and no others.
 type User struct{ UID, GID int }
+
+// names is the port of servers of names, UDP and TCP.
+const names = 53
+
+// AllowNames adds what it takes to find hosts by their names. All of /etc is part of it: the file with the servers of
+// names is replaced by another one when these change, to which a rule for the file itself would not apply.
+func (p *Policy) AllowNames() {
+	p.readExisting("/etc", "/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/connman")
+	p.Connect, p.SendUDP = append(p.Connect, names), []uint16{names}
+}
+
+// AllowFigures adds where the system shows CPU time and memory of this process.
+func (p *Policy) AllowFigures() { p.readExisting("/proc/self", "/proc/stat") }
+
+// readExisting adds those of the paths to Read that exist.
+func (p *Policy) readExisting(paths ...string) {
+	for _, path := range paths {
+		if _, err := os.Stat(path); err == nil && !slices.Contains(p.Read, path) {
+			p.Read = append(p.Read, path)
+		}
+	}
+}
 
 // Status is what Enter achieved, on all threads of the process and on those that start
 // later.
