@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"qsniff/flood/measure"
+	"qsniff/internal/hostset"
 )
 
 // book is what all watchers of a detector share: the clock, the thresholds, and the book of
@@ -19,6 +20,7 @@ type book struct {
 	lim      Thresholds
 	key      measure.Key
 	advisor  Advisor
+	ownNames *hostset.Networks // of one's own tools
 	announce func(in *Incident, e Event)
 
 	claimsSize float64 // see claimsSize
@@ -70,6 +72,7 @@ const (
 	ofLogins
 	ofAmplifier
 	ofOthers // what is no query: one incident for each class at a host
+	ofOwn    // storms of one's own tools
 )
 
 // secondEnd returns the time stamp at the end of the second at hand.
@@ -91,7 +94,7 @@ func (b *book) openIncident(target Target, kind Kind, family family, start int64
 	b.open++
 	b.lastID++
 	in := &Incident{ID: b.lastID, Campaign: b.lastID, Kind: kind, Level: kind.Level(), Target: target, Pulses: 1,
-		Start: start, Detected: max(b.secondEnd(), start), Completion: -1, Answered: -1, Frame: b.frame, Dropped: b.lost}
+		Start: start, Detected: max(b.secondEnd(), start), Completion: -1, Answered: -1, Frame: b.frame, Dropped: b.lost, Own: b.ownNames}
 	for i := range b.closed {
 		p := &b.closed[i]
 		if p.target == target && p.family == family && start-p.end <= int64(b.lim.Campaign) {

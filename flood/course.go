@@ -99,7 +99,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	if c.packetsSince(s, start.Sec) == 0 {
 		return
 	}
-	in := s.openIncident(s.watched.target(), v.kind, c.family, start.Nanos)
+	in := s.openIncident(s.watched.target(), v.kind, c.incidentFamily(v.kind), start.Nanos)
 	if in == nil {
 		if c.wasRefused {
 			s.unopened-- // it is counted
@@ -136,6 +136,15 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	}
 	s.keepNote(c)
 	s.announce(in, Begins)
+}
+
+// incidentFamily returns the family of an incident of the course: a storm of one's own tools is
+// part of no attack's campaign.
+func (c *course) incidentFamily(k Kind) family {
+	if k == OwnToolStorm {
+		return ofOwn
+	}
+	return c.family
 }
 
 // packetsSince returns how many packets of the family came from second sec to the one that
@@ -352,7 +361,7 @@ func (c *course) closeIncident(s *serverSecond) {
 	s.setEnd(in, c.lastEnd, c.family)
 	c.summary.addProofs(s.server, c.countedTo, s.Now)
 	c.conclude(s, in.End)
-	s.closeIncident(in, c.family)
+	s.closeIncident(in, c.incidentFamily(in.Kind))
 	c.in, c.streak, c.wasRefused = nil, streak{}, false
 }
 

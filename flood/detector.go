@@ -6,7 +6,6 @@ import (
 
 	"qsniff/flood/measure"
 	"qsniff/flood/sketch"
-	"qsniff/internal/lru"
 	"qsniff/track"
 )
 
@@ -17,9 +16,8 @@ type Detector struct {
 	observers []func(in *Incident, e Event)
 
 	book     book
-	rules    rulebook
-	servers  servers
-	networks networks
+	side     // of everybody but one's own tools
+	own      own
 	victims  victims
 	scans    scans
 	consoles consoles
@@ -45,15 +43,13 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	if advisor == nil {
 		advisor = noAdvice{}
 	}
-	d := &Detector{nextAge: math.MinInt64, rules: newRulebook(&lim), claims: measure.NewClaims(claimsSize(size)),
+	d := &Detector{nextAge: math.MinInt64, claims: measure.NewClaims(claimsSize(size)),
 		asked: sketch.NewRecent(askedBytes), played: sketch.NewRecent(sessionBytes)}
 	b := &d.book
 	*b = book{lim: lim, advisor: advisor, claimsSize: claimsSize(size),
 		announce: d.announce}
-	d.servers = servers{book: b, maxHeavy: min(max(int(heavyTargets*size), leastTargets), heavyTargets),
-		light: lru.New[track.End, lightServer](n(lightTargets))}
-	d.networks = networks{book: b, maxHeavy: min(max(int(heavyNetworks*size), leastNetworks), heavyNetworks),
-		light: lru.New[netKey, lightNetwork](n(lightNetworks))}
+	d.side = newSide(b, newRulebook(&lim), size)
+	d.own = newOwn(b, size)
 	d.victims = newVictims(b)
 	d.scans = newScans(b, n(scanners))
 	d.consoles = newConsoles(b, n(rconTargets), n(rconLogins))
@@ -95,6 +91,9 @@ func (d *Detector) Sight(s *track.Sighting) {
 		}
 	case track.IsReply, track.IsChallenge, track.IsPart:
 		d.handleReply(s)
+		if d.own.names != nil {
+			d.own.recordChallenge(s)
+		}
 	case track.IsJunk:
 		d.handleJunk(s)
 	case track.IsOther:
@@ -140,8 +139,8 @@ func (d *Detector) End(age, nanos int64) {
 		return
 	}
 	d.advance(age+int64(time.Second), nanos+int64(time.Second))
-	d.networks.finish()
-	d.servers.finish()
+	d.side.finish()
+	d.own.finish()
 	d.victims.finish()
 	d.scans.finish()
 	d.consoles.finish()
@@ -188,6 +187,7 @@ func (d *Detector) FullTables() []string {
 	add("networks", d.networks.light.Len() == d.networks.light.Cap())
 	add("networks watched closely", len(d.networks.heavy) == d.networks.maxHeavy)
 	add("hosts that get replies nobody asked for", len(d.victims.heavy) == heavyVictims)
+	add("tools of one's own", d.own.isFull())
 	add("sources of scans", d.scans.table.Len() == d.scans.table.Cap())
 	add("hosts that get more than queries", d.others.IsFull())
 	add("consoles", d.consoles.table.Len() == d.consoles.table.Cap())
@@ -244,8 +244,8 @@ func (d *Detector) begin(age, nanos int64) {
 // closeSecond closes the second at hand: the watchers judge it, and the next one begins.
 func (d *Detector) closeSecond() {
 	b := &d.book
-	d.networks.judgeSecond(&d.rules, d.servers.heavy)
-	d.servers.judgeSecond(&d.rules)
+	d.side.judgeSecond()
+	d.own.judgeSecond()
 	d.victims.closeSecond()
 	d.consoles.closeQuiet()
 	d.others.tick()
@@ -260,12 +260,13 @@ func (d *Detector) closeSecond() {
 		d.scans.listed.Rotate()
 		d.claims.TurnProofs()
 		d.networks.turnProofs()
+		d.own.networks.turnProofs()
 	}
 	if b.Now%scanPane == 0 {
 		d.scans.closeSecond()
 	}
-	d.networks.rollPanes()
-	d.servers.rollPanes()
+	d.side.rollPanes()
+	d.own.rollPanes()
 }
 
 // How long a period of a filter is, in seconds: what was added expires one to two of them

@@ -7,7 +7,8 @@
 //
 // Detector.Sight (detector.go) first closes the seconds that are over. Then others.go and
 // package other count what is no query; what has a name there, the replies of amplifiers
-// and the messages of other games, is nobody else's. The rest goes on (handle.go):
+// and the messages of other games, is nobody else's. The rest goes on (handle.go), what own.go finds to be of one's own tools on a
+// side of its own (side.go), which has a rule of its own:
 //
 //	request   networks.go counts it at the network of its server: many servers of one network
 //	          that get much together are watched closely as one, whatever each of them gets.
@@ -67,6 +68,7 @@
 //	detector.go handle.go                    the clock, and where a packet goes
 //	servers.go watched.go                    servers, coarsely and closely
 //	networks.go network.go                   networks of many servers, likewise
+//	own.go side.go                           one's own tools, and the two sides that are judged apart
 //	notes.go                                 one note for servers that the same sources ask
 //	victim.go scan.go rcon.go amplifier.go   the other watchers
 //	others.go others_rule.go                 floods of what is no query

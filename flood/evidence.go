@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"qsniff/dissect"
 	"qsniff/flood/measure"
@@ -43,12 +44,36 @@ func (a *account) writeEvidence(family family) {
 		}
 		a.addQueries(&s)
 	}
+	in.addOwn(&s)
 	in.Answered = -1
 	if a.features[measure.OneWay] == 0 && t.Packets > 0 {
 		in.Answered = min(1, measure.Share(float64(t.Replies), float64(t.Packets)))
 	}
 	s.groupBySpan()
 	in.Evidence = s
+}
+
+// addOwn adds which of the busiest sources are one's own tools, or have the address of one.
+func (in *Incident) addOwn(s *sentences) {
+	var names []string
+	for i := range in.Top {
+		if x := &in.Top[i]; in.Own.Has(x.Addr) && in.StandsOut(x) {
+			names = append(names, x.Addr.String())
+		}
+	}
+	all := uint64(len(names))
+	if all == 0 {
+		return
+	}
+	are := strings.Join(names, ", ") + digits.Noun(all, " is an address", " are addresses") + " that --own names"
+	switch {
+	case in.Kind == OwnToolStorm:
+		s.add("%s, and brought back challenges that the server gave to nobody else", are)
+	case in.Level == Info:
+		s.add("%s", are)
+	default:
+		s.add("%s, but most of what counts here brought no challenge back that the server gave to it alone: it may be forged, and counts as anybody's", are)
+	}
 }
 
 // dropMissing takes a feature off the list of those that the capture could not give.
@@ -118,7 +143,7 @@ func (a *account) addRate(s timedSentences) {
 	if in.Baseline > 0 {
 		text += " (usual: " + count(in.Baseline) + ")"
 	}
-	if in.Kind == FloodFew && len(in.Top) > 0 && in.Share(in.Top[0].Low) >= mostShare {
+	if (in.Kind == FloodFew || in.Kind == OwnToolStorm) && len(in.Top) > 0 && in.Share(in.Top[0].Low) >= mostShare {
 		s.add("%s, most of them from %s", text, in.Top[0].Addr) // how many others came by is beside the point
 		return
 	}

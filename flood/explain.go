@@ -72,7 +72,7 @@ func MeaningOf(name string) string {
 func (t Thresholds) Rules() []RuleDoc {
 	all := t.resolveWatcherRules(alarmRules)
 	var listed []SignDoc // of the rules before
-	for _, r := range t.resolve(slices.Concat(queryRules, []rule{guessRule, junkRule})) {
+	for _, r := range t.resolve(slices.Concat(queryRules, []rule{ownRule, guessRule, junkRule})) {
 		if n := len(all); all[n-1].Kind == r.kind {
 			all[n-1].addAlternative(&r)
 			continue

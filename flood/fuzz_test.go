@@ -1,6 +1,7 @@
 package flood
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"qsniff/dissect"
+	"qsniff/internal/hostset"
 	"qsniff/track"
 )
 
@@ -22,8 +24,15 @@ func FuzzDetector(f *testing.F) {
 	f.Add([]byte{11, 20, 0x12, 4, 60, 11, 20, 0x12, 0, 60, 12, 1, 0x21, 0, 1}) // passwords
 	f.Add([]byte{1, 9, 0xf0, 3, 120, 2, 9, 0xf0, 3, 9})                        // many servers
 	f.Add([]byte{14, 255, 255, 255, 255, 1, 0, 0, 0, 99, 14, 255, 255, 0, 0, 15, 0, 0, 0, 0})
+	challenge, request := byte(track.IsChallenge), byte(track.IsRequest)
+	f.Add(bytes.Repeat([]byte{challenge, 1, 0x29, 0x11, 1, request, 40, 0x92, 0x11, 40}, 40)) // a tool of one's own
+	own, err := hostset.ParseNetworks("198.51.100.8/30,2000::/16")
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		v := newPromises(t, 1.0/64)
+		v.d.SetOwn(own)
 		z := &fuzzed{d: v.d, age: dawn.UnixNano()}
 		for len(in) >= 5 && z.sights < 5000 && z.leaps < 8 {
 			z.play(in[:5])
@@ -202,6 +211,7 @@ func (v *promises) check(in *Incident, e Event) {
 	}
 	for _, s := range in.Top {
 		bad(s.Low > s.High || s.High == 0 || !s.Addr.IsValid() || s.Ports < 0, "low <= high of sources")
+		bad(in.Kind == OwnToolStorm && !in.Own.Has(s.Addr), "a storm of one's own is of sources that are named")
 	}
 	for _, p := range in.Prefixes {
 		bad(p.Low > p.High || p.High == 0 || !p.Prefix.IsValid(), "low <= high of networks")

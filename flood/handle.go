@@ -11,12 +11,17 @@ import (
 func (d *Detector) handleRequest(s *track.Sighting) {
 	b := &d.book
 	b.requests++
-	w := d.servers.receiver(s)
-	isSummed := d.networks.handleRequest(s, w)
+	x, isOwn := &d.side, d.own.names != nil && d.own.takeRequest(s)
+	if isOwn {
+		x = &d.own.side
+		d.tryRules(s, d.servers.receiver(s))
+	}
+	w := x.servers.receiver(s)
+	isSummed := x.networks.handleRequest(s, w)
 	if w == nil {
 		d.asked.Add(lru.Mix(s.ClientHash, s.ServerHash))
 		d.scans.countRequest(s)
-		if w = d.countPacket(s, isSummed); w == nil {
+		if w = x.countPacket(s, isSummed); w == nil {
 			d.claims.CheckRequest(nil, nil, s, b.Now)
 			return
 		}
@@ -25,27 +30,12 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	}
 	second := w.CountRequest(s, b.Clock)
 	r := d.claims.CheckRequest(&w.Server, second, s, b.Now)
+	r.IsProven = r.IsProven || isOwn // also where the source is in no sample
 	if w.hasTrial {
 		w.applyTrials(s, r.IsProven || d.isProven(s))
 	}
 	d.guessers.recordRequest(s, r.IsGuess)
 	w.CountChecked(s, b.Clock, second, r)
-}
-
-// countPacket counts a packet to a server that is not watched closely, and returns the server
-// if it is from now on. isSummed reports whether the packet is counted at a network that is
-// watched closely. Else it is counted coarsely there, from the server's second packet in ten
-// seconds on: whoever sprays random addresses asks each of them once.
-func (d *Detector) countPacket(s *track.Sighting, isSummed bool) *watched {
-	w, n := d.servers.countPacket(s.To(), s.ServerHash, s.Flags&track.HasKey != 0)
-	switch {
-	case isSummed || n < 2:
-	case n == 2: // with the first
-		d.networks.countCoarsely(s.To(), s.ServerHash, 2)
-	default:
-		d.networks.countCoarsely(s.To(), s.ServerHash, 1)
-	}
-	return w
 }
 
 // isProven reports whether the client of a packet proved its address to the server in the
@@ -64,18 +54,27 @@ func (d *Detector) wasAsked(s *track.Sighting) bool {
 func (d *Detector) handleReply(s *track.Sighting) {
 	b := &d.book
 	w := d.servers.sender(s)
+	x, isOwn := &d.side, d.own.names != nil && d.own.takesReply(s)
+	if isOwn {
+		x = &d.own.side
+		d.tryRules(s, w)
+		if w != nil {
+			w.LastSent = b.Now
+		}
+		w = x.servers.sender(s)
+	}
 	// A server that is watched closely gets so many requests that its replies count as
 	// asked for: pairs are not kept for it.
 	isWanted := w != nil && b.Now-w.LastAsked < 2*askedPeriod || d.wasAsked(s)
 	isWhole := s.What != track.IsPart || s.Flags&track.First != 0
-	d.networks.handleReply(s, w, isWhole)
+	x.networks.handleReply(s, w, isWhole)
 	d.victims.countReply(s, isWanted)
 	if isWanted {
 		d.scans.countReply(s)
 	}
 	var server *m.Server
 	if w == nil {
-		d.servers.recordReply(s.From(), s.What == track.IsChallenge)
+		x.servers.recordReply(s.From(), s.What == track.IsChallenge)
 		if d.servers.hasTrial { // junk that looks like a reply, as rules see it
 			if to := d.servers.receiver(s); to != nil && to.hasTrial {
 				to.applyTrials(s, isWanted)
@@ -97,7 +96,7 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	case !isWhole:
 		w.amplifier.countPart(s)
 	default:
-		if a := d.claims.TakeAnswered(s, b.Now); a.IsPlain {
+		if a := d.claims.TakeAnswered(s, b.Now); a.IsPlain && !isOwn {
 			w.amplifier.countAnswer(b, server, s, a)
 		}
 	}
@@ -115,7 +114,7 @@ func (d *Detector) handleJunk(s *track.Sighting) {
 	}
 	isSummed := d.networks.handleJunk(s, w)
 	if w == nil {
-		if w = d.countPacket(s, isSummed); w == nil {
+		if w = d.side.countPacket(s, isSummed); w == nil {
 			return
 		}
 	}

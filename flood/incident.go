@@ -36,6 +36,7 @@ const (
 	Poller                // few clients that ask often
 	OpenAmplifier         // the server answers anybody, without a challenge, with more than it gets
 	OtherFlood            // a host with servers gets too much of something that is no query
+	OwnToolStorm          // tools of one's own ask more than clients do
 	NumKinds
 )
 
@@ -44,7 +45,7 @@ var kindNames = [NumKinds]string{
 	FloodSuspect: "flood_suspect", Reflection: "reflection", ReplyFloodVictim: "reply_flood_victim",
 	ChallengeBypass: "challenge_bypass", JunkFlood: "junk_flood", RconBruteforce: "rcon_bruteforce",
 	RconMisconfig: "rcon_misconfig", Scan: "scan", Survey: "survey", Crowd: "crowd", Poller: "poller",
-	OpenAmplifier: "open_amplifier", OtherFlood: "other_flood",
+	OpenAmplifier: "open_amplifier", OtherFlood: "other_flood", OwnToolStorm: "own_tool_storm",
 }
 
 // String returns the kind's name in output.
@@ -67,7 +68,7 @@ func (l Level) String() string { return [...]string{"info", "warn", "alert"}[l] 
 // Level returns how urgent incidents of a kind are.
 func (k Kind) Level() Level {
 	switch k {
-	case FloodSuspect:
+	case FloodSuspect, OwnToolStorm:
 		return Warn
 	case RconMisconfig, Survey, Crowd, Poller, OpenAmplifier, NoKind:
 		return Info
@@ -133,13 +134,14 @@ type Incident struct {
 	Servers     int
 	Targets     []netip.AddrPort
 	MoreServers bool
-	Proto       *dissect.Proto // of the packets; nil if unknown
-	Class       *other.Class   // of the packets of an OtherFlood; else nil
-	Start       int64          // of the first second that qualified
-	Detected    int64          // when a verdict had held long enough
-	End         int64          // of the last second that qualified; 0: not over
-	Frame       uint64         // a packet at or after Start: where to look
-	Pulses      int            // stretches between pauses of pulseGap seconds and more
+	Proto       *dissect.Proto    // of the packets; nil if unknown
+	Own         *hostset.Networks // one's own tools: no rules name any of them; nil: none
+	Class       *other.Class      // of the packets of an OtherFlood; else nil
+	Start       int64             // of the first second that qualified
+	Detected    int64             // when a verdict had held long enough
+	End         int64             // of the last second that qualified; 0: not over
+	Frame       uint64            // a packet at or after Start: where to look
+	Pulses      int               // stretches between pauses of pulseGap seconds and more
 	// Peak, Mean and Baseline, the usual rate, are in packets a second of those that
 	// count: queries, guesses or junk, replies at a victim, refused logins. Mean is that of the
 	// whole length, pauses between pulses included.

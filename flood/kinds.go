@@ -106,6 +106,12 @@ var kindDocs = [NumKinds]KindDoc{
 		What:  "The server answers anybody, without a challenge, with more bytes than it was sent: it can be used against others.",
 		Apart: "It is a fact about the server and no attack: answers to sources that proved nothing were counted. Those of one network (a /24, in IPv6 a /64) are one note.",
 		Do:    "Make the server ask for a challenge, where its engine can, or limit its answers to each address."},
+	OwnToolStorm: {Code: "DOS-F03", Packets: "of one's own tools",
+		What: "Monitors, panels or bots that --own names send a server more queries than any client needs: a polling interval that is wrong, a retry without a pause, a second copy that nobody stopped.",
+		Apart: "An address can be forged, so a query counts as one's own only if its source is one that --own names and brings back the challenges that this server gave to it alone, one for every two queries at least. " +
+			"All else in the name of these addresses counts as anybody's, as does everything at a server that gives no challenge, and what others send at the same time is judged without one's own tools. " +
+			"Below few_proven such a tool is the incident poller (DOS-P01).",
+		Do: "Find the tool by its address, and let it ask less often: once in 10 seconds is enough for most monitors. Block nothing."},
 	OtherFlood: {Code: "DOS-O01", Packets: "that are no queries",
 		What: "A host with game servers gets many more packets of one class than usual that are no queries: TCP SYN, random UDP, fragments, ICMP, tunnels, " +
 			"replies of amplifiers, or what clients of other games send.",

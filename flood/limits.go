@@ -3,7 +3,7 @@ package flood
 // The size of every table is fixed when the detector is made: no number of addresses makes it
 // grow. At the usual size it takes 10 MiB from the first packets on, of which package other
 // takes 2.4 MiB, 36 MiB with all servers, networks, victims and hosts that there is room for,
-// and up to 19 KiB for each open incident.
+// and up to 19 KiB for each open incident; with tools of one's own, up to 6.4 MiB more.
 const (
 	// lightTargets is how many servers are counted coarsely. An attacker who sends to
 	// random addresses evicts the oldest.
@@ -43,6 +43,9 @@ const (
 	// listedBytes is the same for servers that a master server listed in the last ten to
 	// twenty minutes.
 	listedBytes = 64 << 10
+	// ownPairs is how many pairs of a server and a tool of one's own have credit, and how many
+	// challenges that servers gave to tools are kept. Chosen: monitors ask fewer servers.
+	ownPairs = 4096
 	// lightVictims is how many hosts that get replies without a request are counted
 	// coarsely, heavyVictims how many are watched closely, 108 KiB each.
 	lightVictims = 1024

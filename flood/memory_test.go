@@ -66,6 +66,8 @@ func TestMemory(t *testing.T) {
 		{"a victim", victimSize(), 108 << 10},
 		{"what is there from the first packets on", fixedSize(), 10400 << 10},
 		{"all", fixedSize() + list + heavyTargets*targetSize() + heavyNetworks*networkSize() + measure.ClaimsBytes() + heavyVictims*victimSize() + other.MostBytes(), 36 << 20},
+		{"one's own tools", tableSize[pairHash, int16](ownPairs) + tableSize[pairHash, grant](ownPairs) + tableSize[track.End, lightServer](lightTargets*ownShare) +
+			tableSize[netKey, lightNetwork](lightNetworks*ownShare) + leastTargets*targetSize() + leastNetworks*networkSize() + measure.ClaimsBytes(), 6500 << 10},
 		{"an incident", sizeOf[Incident]() + listedSources*sizeOf[Source]() + listedServers*24 + measure.TopPrefixes*sizeOf[Prefix]() + 32*sizeOf[FeatureValue]() + measure.ShapeForms*sizeOf[measure.Form](), 19 << 10},
 	}
 	for _, tt := range tests {

@@ -5,6 +5,6 @@ package flood
 // began with lim and one that changed to it differ in what the old ones had begun to watch closely.
 func (d *Detector) SetThresholds(lim Thresholds) {
 	d.book.lim = lim
-	d.rules = newRulebook(&lim)
+	d.rules, d.own.rules = newRulebook(&lim), newOwnRulebook(&lim)
 	d.others.limits = limitsOfOthers(&lim)
 }

@@ -134,7 +134,7 @@ func (w way) eachLimit(check func(c *condition, at, beyond measure.Features)) {
 // allRules are those that features decide, with the limits in use.
 func allRules() []rule {
 	lim := Defaults()
-	return lim.resolve(slices.Concat(queryRules, []rule{guessRule, junkRule}))
+	return lim.resolve(slices.Concat(queryRules, []rule{ownRule, guessRule, junkRule}))
 }
 
 // TestLimitsOfRules: each rule fits at the limit of each of its conditions, and not just

@@ -99,6 +99,23 @@ var queryRules = []rule{
 		needs: way{{{m.Sources, below, crowdSources, "", "different sources"}}}},
 }
 
+// ownRule is about the queries of one's own tools alone, which are proven. Its limits are those from
+// which on strangers who prove their address are a flood: of one, or of many together. Players may share
+// a stranger's address, so that it is none then; tools of one's own that share one are told to ask less.
+var ownRule = rule{kind: OwnToolStorm, meaning: "tools of one's own, which --own names and which prove their address, send more than clients do",
+	ways: []way{
+		{
+			{{m.Rate3, atLeast, 1, "few_unproven", "queries/s over three seconds: less is a burst that is over"}},
+			{{m.Biggest, atLeast, 1, "few_proven", "queries/s of the busiest address, however many tools are at it"}},
+		},
+		{
+			{{m.HeavyCount, atLeast, 8, "", "addresses that send few_unproven and more"}},
+			{{m.Heavy, atLeast, 0.6, "", "their share"}},
+			{{m.Rate10, atLeast, 100, "", "queries/s over ten seconds"}},
+		},
+	},
+	start: 6, startText: toBegin}
+
 // LeastChallenged is how many challenged sources it takes for the share of them that brought the
 // challenge back to mean something.
 const LeastChallenged = 30

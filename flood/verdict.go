@@ -23,6 +23,11 @@ func newRulebook(lim *Thresholds) rulebook {
 	return rulebook{queries: lim.resolve(queryRules), guesses: rest[0], junk: rest[1]}
 }
 
+// newOwnRulebook returns the rules on the queries of one's own tools: what is no storm is a note.
+func newOwnRulebook(lim *Thresholds) rulebook {
+	return rulebook{queries: lim.resolve([]rule{ownRule, {kind: Poller}})}
+}
+
 // judgeQueries returns the verdict on queries: that of the first rule that fits.
 func (r *rulebook) judgeQueries(f *measure.Features) verdict {
 	v := verdict{rate: f[measure.RateNow], isUrgent: f[measure.RateNow] >= urgentRate}

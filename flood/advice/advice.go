@@ -31,7 +31,7 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 		}
 	}
 	// A sentence that the protocol does not declare is empty.
-	words := slices.DeleteFunc(append(veto, p.paragraphs(in)...), func(s string) bool { return s == "" })
+	words := slices.DeleteFunc(append(append(veto, p.paragraphs(in)...), p.ownWords()), func(s string) bool { return s == "" })
 	switch {
 	case p.isVetoed && p.numRules == 0:
 	case p.numRules == 0 && p.kind.Level() == flood.Alert && p.kind != flood.Scan && len(words) > 0:

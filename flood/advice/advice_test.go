@@ -19,6 +19,7 @@ import (
 	"qsniff/flood"
 	"qsniff/flood/measure"
 	"qsniff/flood/other"
+	"qsniff/internal/hostset"
 )
 
 var updateAdvice = flag.Bool("update-advice", false, "rewrite the golden files in testdata")
@@ -54,6 +55,9 @@ func adviceExamples() []adviceExample {
 	add("flood_few", flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("a2s"), Top: few, Sources: 2, Peak: 802, Baseline: 3})
 	one("flood_few-carpet", flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("a2s"), Top: few, Prefixes: carpet, Sources: 200, Peak: 5000})
 	one("flood_few-goldsource", flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("goldsource"), Sources: 2, Peak: 300})
+	add("flood_few-own", flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("a2s"), Top: few, Prefixes: carpet, Sources: 200, Peak: 5000,
+		Own: networksOf("203.0.113.7,2001:db8:1:2::8")})
+	one("reflection-own", flood.Incident{Kind: flood.Reflection, Proto: protoNamed("a2s"), Top: few, Sources: 2, Own: networksOf("203.0.113.0/24")})
 	add("flood_distributed", flood.Incident{Kind: flood.FloodDistributed, Proto: protoNamed("a2s"), Top: few, Sources: 300, Peak: 6000, Baseline: 41})
 	add("flood_distributed-ase", flood.Incident{Kind: flood.FloodDistributed, Proto: protoNamed("ase"), Sources: 300, Peak: 3000, Baseline: 2})
 	add("flood_spoofed", flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed("a2s"), Top: few, Sources: 590000, Peak: 20004, Baseline: 2})
@@ -90,7 +94,7 @@ func adviceExamples() []adviceExample {
 	one("rcon_bruteforce-udp", flood.Incident{Kind: flood.RconBruteforce, Proto: protoNamed("goldsource"), Sources: 1})
 	add("rcon_bruteforce", flood.Incident{Kind: flood.RconBruteforce, Proto: protoNamed("rcon"), Target: flood.Target{TCP: true}, Top: few})
 	one("rcon_bruteforce-in", flood.Incident{Kind: flood.RconBruteforce, Proto: protoNamed("rcon"), Target: flood.Target{TCP: true}, Succeeded: true})
-	for _, k := range []flood.Kind{flood.RconMisconfig, flood.Scan, flood.Survey, flood.Crowd, flood.Poller, flood.OpenAmplifier} {
+	for _, k := range []flood.Kind{flood.RconMisconfig, flood.Scan, flood.Survey, flood.Crowd, flood.Poller, flood.OpenAmplifier, flood.OwnToolStorm} {
 		one(k.String(), flood.Incident{Kind: k, Proto: protoNamed("a2s")})
 	}
 	for _, c := range other.Classes(protocols.Foreign()) {
@@ -110,6 +114,15 @@ func adviceExamples() []adviceExample {
 	one("open_amplifier-master", flood.Incident{Kind: flood.OpenAmplifier, Proto: protoNamed("master")})
 	one("open_amplifier-ase", flood.Incident{Kind: flood.OpenAmplifier, Proto: protoNamed("ase")})
 	return all
+}
+
+// networksOf returns one's own tools.
+func networksOf(list string) *hostset.Networks {
+	own, err := hostset.ParseNetworks(list)
+	if err != nil {
+		panic(err)
+	}
+	return own
 }
 
 func adviceAddr(s string) netip.Addr    { return netip.MustParseAddr(s) }

@@ -8,6 +8,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/flood"
+	"qsniff/internal/hostset"
 	"qsniff/track"
 )
 
@@ -22,6 +23,8 @@ type plan struct {
 	expiry        time.Duration  // of the lines; 0: none
 	isTCP, isIPv6 bool
 	named         [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
+	own           *hostset.Networks       // they are named by no line
+	ownSpared     bool                    // one of them would have been
 	numNetworks   int
 	numNames      int
 	rules         [planRules]planRule
@@ -48,7 +51,7 @@ func (a *Advisor) newPlan(in *flood.Incident) plan { return a.newPlans(in)[0] }
 func (a *Advisor) newPlans(in *flood.Incident) []plan {
 	end := in.Target.End.Addr().Unmap().WithZone("")
 	p := plan{id: in.ID, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()), net: networkOf(in, end),
-		catalog: a.catalogOf(in.Proto), expiry: a.expiry, isTCP: in.Target.TCP, isIPv6: end.Is6()}
+		catalog: a.catalogOf(in.Proto), expiry: a.expiry, own: in.Own, isTCP: in.Target.TCP, isIPv6: end.Is6()}
 	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return []plan{p}
 	}
@@ -187,13 +190,17 @@ func (p *plan) nameSources(in *flood.Incident) {
 }
 
 // addName adds a network to the named ones if there is room, it is of the target's IP
-// version, at most a /16 wide, overlaps none of them, and is not the target's own: blocking
-// that would block the neighbours.
+// version, at most a /16 wide, overlaps none of them, has none of one's own tools, and is not
+// the target's own: blocking that would block the neighbours.
 func (p *plan) addName(x netip.Prefix) {
 	if !x.IsValid() || x.Addr().Is4() != p.target.Addr().Is4() || x.Bits() < 16 || p.numNames == planNames {
 		return
 	}
 	x = x.Masked()
+	if p.own.Overlaps(x) {
+		p.ownSpared = true
+		return
+	}
 	if x.Overlaps(p.net) || slices.ContainsFunc(p.named[:p.numNames], x.Overlaps) {
 		return
 	}

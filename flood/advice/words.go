@@ -56,6 +56,16 @@ func (p *plan) fewWords() []string {
 	return append(all, p.limitWords()...)
 }
 
+// ownWords returns what the lines do about one's own tools, if some would have been named.
+func (p *plan) ownWords() string {
+	if !p.ownSpared {
+		return ""
+	}
+	return "Addresses that --own names are in no line, though much came in their name: if that is forged, a line would" +
+		" block your own tools. Limits for all hold for them, too. First look whether such a tool of yours asks this much:" +
+		" then let it ask less often."
+}
+
 // duration returns for how long the lines drop what named addresses send, as "for an hour".
 func (p *plan) duration() string {
 	switch p.expiry {
@@ -269,6 +279,10 @@ func (p *plan) quietWords(in *flood.Incident) []string {
 	case flood.Poller:
 		return []string{"Nothing to block: one or a few programs ask often, as monitors do. Once in 10 seconds is enough for most:" +
 			" if it is yours, set it so. " + p.operator.Polled}
+	case flood.OwnToolStorm:
+		return []string{"Block nothing: these are tools of your own, as --own says, and they are where they say. Find what asks so often" +
+			" by its address, and let it ask less: once in 10 seconds is enough for most monitors. A retry without a pause," +
+			" or a second copy that nobody stopped, are the usual causes. " + p.operator.Polled}
 	case flood.OpenAmplifier:
 		return []string{p.amplifierWords(uint64(max(in.Servers, 1)))}
 	}

@@ -25,13 +25,19 @@ type Shape struct {
 	Others uint64 // packets of types that there was no room for
 }
 
-// add counts a packet.
+// add counts a packet. Most are of a form that has its length: for these none is made.
 func (x *Shape) add(s *track.Sighting) {
-	f := Form{Type: s.Type, HasKey: s.Flags&track.HasKey != 0, Min: s.Bytes, Max: s.Bytes, Packets: 1}
+	t, hasKey, isOther := s.Type, s.Flags&track.HasKey != 0, false
 	if s.What != track.IsRequest { // its bytes may look like a type by chance
-		f.Type, f.HasKey, f.IsOther = nil, false, s.What == track.IsOther
+		t, hasKey, isOther = nil, false, s.What == track.IsOther
 	}
-	x.count(f)
+	for i := range x.forms[:x.used] {
+		if f := &x.forms[i]; f.Type == t && f.HasKey == hasKey && f.IsOther == isOther && f.Min <= s.Bytes && s.Bytes <= f.Max {
+			f.Packets++
+			return
+		}
+	}
+	x.count(Form{Type: t, IsOther: isOther, HasKey: hasKey, Min: s.Bytes, Max: s.Bytes, Packets: 1})
 }
 
 // Merge adds the counts of another shape.
