@@ -20,6 +20,7 @@ import (
 	"qsniff/dissect/example"
 	"qsniff/dissect/protocols"
 	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/testpcap"
 	"qsniff/netlayer"
 )
@@ -45,7 +46,7 @@ func packets(t *testing.T, name string) (all []capture.Packet) {
 // autoFilter is the filter of --auto-filter.
 func autoFilter(t *testing.T) *live.AutoFilter {
 	t.Helper()
-	return AutoFilter(registry(t), nil)
+	return AutoFilter(protos.Registry(t), nil)
 }
 
 // yielding lists the packets of a capture that a message was read from.

@@ -88,7 +88,8 @@ type icmp struct {
 type batch struct {
 	raw     capture.Batch
 	items   []item
-	rares   []rare // of items; where the list grows, earlier ones stay in the memory before
+	parts   []uint8 // of items: side by side, for workers to choose theirs without a look at all others
+	rares   []rare  // of items; where the list grows, earlier ones stay in the memory before
 	joined  arena
 	ways    []netlayer.Way
 	notes   [][]byte     // comments of packets
@@ -104,7 +105,7 @@ func newBatch() *batch {
 
 func (b *batch) reset() {
 	b.raw.Reset()
-	b.items = b.items[:0]
+	b.items, b.parts = b.items[:0], b.parts[:0]
 	b.joined.reset()
 	b.ways, b.notes = b.ways[:0], b.notes[:0]
 	b.rares, b.origins = b.rares[:0], b.origins[:0]
@@ -141,8 +142,10 @@ func (b *batch) appendItem(it *item) {
 	b.complete(&b.items[len(b.items)-1])
 }
 
-// complete copies the ways of the last item, which the next packet overwrites.
+// complete lists the partition of the last item, and copies its ways, which the next packet
+// overwrites.
 func (b *batch) complete(it *item) {
+	b.parts = append(b.parts, it.part)
 	if it.rare == nil {
 		it.rare = &noRare
 	}

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"qsniff/filter"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/race"
 	"qsniff/render/jsonl"
 )
 
 func compile(t testing.TB, text string) *filter.Program {
 	t.Helper()
-	p, err := filter.Compile(text, registry(t), filter.Options{})
+	p, err := filter.Compile(text, protos.Registry(t), filter.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +21,7 @@ func compile(t testing.TB, text string) *filter.Program {
 // filteredPartitions returns partitions whose results a filter chooses.
 func filteredPartitions(t testing.TB, text string) []*partition {
 	t.Helper()
-	return partitionsOf(&Config{Registry: registry(t), Renderer: jsonl.New(jsonl.Options{}), Filter: &Filter{Program: compile(t, text)}})
+	return partitionsOf(&Config{Registry: protos.Registry(t), Renderer: jsonl.New(jsonl.Options{}), Filter: &Filter{Program: compile(t, text)}})
 }
 
 func partitionsOf(cfg *Config) []*partition {
@@ -74,5 +75,5 @@ func BenchmarkFilterNothing(b *testing.B) {
 // BenchmarkFilterDecoding is BenchmarkDecode with a filter that chooses nothing and that looks at
 // fields only: nothing is paired.
 func BenchmarkFilterDecoding(b *testing.B) {
-	benchmarkPartitions(b, partitionsOf(&Config{Registry: registry(b), Filter: &Filter{Program: compile(b, "a2s.info.players > 250")}}))
+	benchmarkPartitions(b, partitionsOf(&Config{Registry: protos.Registry(b), Filter: &Filter{Program: compile(b, "a2s.info.players > 250")}}))
 }

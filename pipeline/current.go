@@ -24,9 +24,11 @@ func (c *current) setItem(index int32, it *item, seg *segment) {
 	}
 }
 
-// newSpan returns an empty span at the end of the segment's text, for something that the
-// item decided and whose first frame is key.
-func (c *current) newSpan(key uint64, nanos int64) span {
+// addSpan adds an empty span at the end of the segment's text, for something that the item
+// decided and whose first frame is key. The caller fills it in before it adds another one.
+func (c *current) addSpan(key uint64, nanos int64) *span {
 	at := len(c.seg.buf)
-	return span{index: c.index, part: c.part, key: key, start: at, end: at, nanos: nanos, post: -1, truth: filter.All}
+	x := c.seg.newSpan()
+	x.index, x.part, x.key, x.start, x.end, x.nanos, x.post, x.truth = c.index, c.part, key, at, at, nanos, -1, filter.All
+	return x
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/testpcap"
 )
 
@@ -75,7 +76,7 @@ func TestDedup(t *testing.T) {
 // What is left out is said.
 func TestDedupIsCounted(t *testing.T) {
 	data := copies(t, testpcap.LinkEthernet, 0, 7, func(*testpcap.Datagram, []byte) []byte { return nil })
-	run, err := Run(context.Background(), Config{Source: open(t, data), Registry: registry(t), Jobs: 1, Dedup: DedupOn})
+	run, err := Run(context.Background(), Config{Source: open(t, data), Registry: protos.Registry(t), Jobs: 1, Dedup: DedupOn})
 	if err != nil {
 		t.Fatal(err)
 	}

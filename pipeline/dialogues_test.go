@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"qsniff/internal/test/protos"
 	"qsniff/render/dialogue"
 	"qsniff/render/jsonl"
 )
@@ -32,7 +33,7 @@ func TestDialoguesAtTheEnd(t *testing.T) {
 	data := asked{sources: clients, rounds: 1, times: always(1)}.write(t)
 	run := func(p *paper) error {
 		talks := dialogue.New(dialogue.Options{Renderer: jsonl.New(jsonl.Options{Layout: true})})
-		_, err := Run(t.Context(), Config{Source: open(t, data), Registry: registry(t), Out: p, Jobs: 2, Dialogues: talks})
+		_, err := Run(t.Context(), Config{Source: open(t, data), Registry: protos.Registry(t), Out: p, Jobs: 2, Dialogues: talks})
 		return err
 	}
 	whole := &paper{}

@@ -57,12 +57,13 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 		}
 		return
 	}
-	x := e.now.newSpan(s.firstFrame(), s.nanos)
+	x := e.now.addSpan(s.firstFrame(), s.nanos)
 	if e.renderer != nil || e.picker != nil || e.chooser != nil {
 		seg := e.now.seg
 		ev := e.event.makeEvent(s, m, &part, e.now)
 		x.truth = e.chooser.choose(ev)
 		if !e.wantsAll && x.truth == filter.None {
+			seg.dropSpan()
 			e.countUnmatched(s)
 			return
 		}
@@ -72,7 +73,7 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 			x.noteHole(&ev.Hole)
 		}
 		if e.picker != nil {
-			e.pick(&x, ev)
+			e.pick(x, ev)
 		}
 	}
 	x.fact.ID, x.fact.Age = part.ID, s.nanos-e.now.shift
@@ -82,10 +83,9 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 		if !s.isReply {
 			x.fact.Signs = 0 // of a request they are only shown: the short way has none
 		}
-		e.fillFact(s, m, &x)
+		e.fillFact(s, m, x)
 	}
-	e.turns.addMessage(e.now.seg, &x, s, e.event.event.Quote)
-	e.now.seg.spans = append(e.now.seg.spans, x)
+	e.turns.addMessage(e.now.seg, x, s, e.event.event.Quote)
 }
 
 func (e *emitter) countUnmatched(s *payload) {
@@ -104,13 +104,13 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	if s.isReply || m.Type != nil && m.Type.Notice {
 		server, client = client, server
 	}
-	x.fact = track.Fact{Frame: s.frame, Nanos: s.nanos, Server: server, Client: client, Part: x.fact.Part,
-		Age: s.nanos - e.now.shift, Key: m.Key, Secret: m.Secret, Refused: m.Refused, Page: m.Page,
-		Proto: m.Proto, Type: m.Type, Status: m.Status, Reply: s.isReply, TCP: s.isTCP, Bytes: uint32(m.Wire)}
+	f, seg := &x.fact, e.now.seg
+	f.Frame, f.Nanos, f.Age, f.Server, f.Client = s.frame, s.nanos, s.nanos-e.now.shift, server, client
+	f.Key, f.Secret, f.Refused, f.Page = m.Key, m.Secret, m.Refused, m.Page
+	f.Proto, f.Type, f.Status, f.Reply, f.TCP, f.Bytes = m.Proto, m.Type, m.Status, s.isReply, s.isTCP, uint32(m.Wire)
 	if !e.wantsFacts {
 		return
 	}
-	f, seg := &x.fact, e.now.seg
 	f.Packets = uint32(max(len(s.frames), 1))
 	f.Wire = f.Bytes + f.Packets*headerBytes(s)
 	if s.isReply && m.Type != nil && m.Type.Asks.Has(dissect.Describing) {
@@ -155,7 +155,7 @@ func (e *emitter) newNote(code *finding.Code, a, b uint64) *render.Record {
 // about, or 0.
 func (e *emitter) emitNote(key, conn uint64) {
 	seg, r := e.now.seg, &e.note
-	x := e.now.newSpan(key, r.Nanos)
+	x := e.now.addSpan(key, r.Nanos)
 	x.truth = truthOf(e.chooser.chooseRecord(r))
 	if e.renderer != nil && e.shows(x.truth) {
 		seg.buf = e.renderer.AppendRecord(seg.buf, r)
@@ -164,8 +164,7 @@ func (e *emitter) emitNote(key, conn uint64) {
 	}
 	x.fact = track.Fact{Frame: r.Frames[0], Server: r.Server, Client: r.Client, Age: r.Nanos - e.now.shift}
 	x.found = [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}
-	e.turns.addNote(seg, &x, r, conn)
-	seg.spans = append(seg.spans, x)
+	e.turns.addNote(seg, x, r, conn)
 	seg.addFoundNote(r)
 }
 
@@ -174,9 +173,8 @@ func (e *emitter) emitSilence(f *track.Fact) {
 	if !e.hasSilences {
 		return
 	}
-	x := e.now.newSpan(f.Frame, f.Nanos)
+	x := e.now.addSpan(f.Frame, f.Nanos)
 	x.fact = *f
-	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 
 // emitDoubtful adds the clue that s may be a request of type t of protocol p.
@@ -184,10 +182,9 @@ func (e *emitter) emitDoubtful(s *payload, p *dissect.Proto, t *dissect.Type) {
 	if !e.wantsClues {
 		return
 	}
-	x := e.now.newSpan(s.frame, s.nanos)
+	x := e.now.addSpan(s.frame, s.nanos)
 	x.isDoubtful = true
 	x.fact = track.Fact{Frame: s.frame, Nanos: s.nanos, Age: s.nanos - e.now.shift, Server: s.dst, Client: s.src, Proto: p, Type: t}
-	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 
 // emitBegun adds the clue that a reply to what asks for asks has begun: the packet at work, it,
@@ -196,10 +193,9 @@ func (e *emitter) emitBegun(it *item, asks dissect.Asked) {
 	if !e.wantsClues {
 		return
 	}
-	x := e.now.newSpan(it.frame, it.nanos)
+	x := e.now.addSpan(it.frame, it.nanos)
 	x.begun = asks
 	x.fact = track.Fact{Frame: it.frame, Nanos: it.nanos, Age: it.age, Server: it.Src, Client: it.Dst}
-	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 
 // emitForeign adds the clue that the packet at work has a message of type t of another protocol
@@ -209,10 +205,9 @@ func (e *emitter) emitForeign(t *dissect.ForeignType, server, client netip.AddrP
 		return
 	}
 	it := e.now.item
-	x := e.now.newSpan(it.frame, it.nanos)
+	x := e.now.addSpan(it.frame, it.nanos)
 	x.foreign = t
 	x.fact = track.Fact{Frame: it.frame, Nanos: it.nanos, Age: it.nanos - e.now.shift, Server: server, Client: client, TCP: isTCP}
-	e.now.seg.spans = append(e.now.seg.spans, x)
 }
 
 // emitEnd reports to dialogues that the connection whose first message began at frame
@@ -221,7 +216,6 @@ func (e *emitter) emitEnd(first, key uint64) {
 	if !e.turns.isWanted || first == 0 {
 		return
 	}
-	x := e.now.newSpan(key, e.now.item.nanos)
-	e.turns.addEnd(e.now.seg, &x, first)
-	e.now.seg.spans = append(e.now.seg.spans, x)
+	x := e.now.addSpan(key, e.now.item.nanos)
+	e.turns.addEnd(e.now.seg, x, first)
 }

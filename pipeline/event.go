@@ -24,8 +24,10 @@ type eventMaker struct {
 // makeEvent fills in the event of m, which was made of s at the item that now has.
 func (e *eventMaker) makeEvent(s *payload, m *dissect.Message, part *track.Part, now *current) *render.Event {
 	ev := &e.event
-	*ev = render.Event{Frame: s.frame, Frames: s.frames, Nanos: s.nanos, Start: now.start, File: -1, Iface: -1,
-		Src: s.src, Dst: s.dst, TCP: s.isTCP, Reply: s.isReply, Msg: m, WhyIncomplete: s.why, Record: s.record, JoinedFrom: s.cut}
+	*ev = render.Event{}
+	ev.Frame, ev.Frames, ev.Nanos, ev.Start, ev.File, ev.Iface = s.frame, s.frames, s.nanos, now.start, -1, -1
+	ev.Src, ev.Dst, ev.TCP, ev.Reply, ev.Msg = s.src, s.dst, s.isTCP, s.isReply, m
+	ev.WhyIncomplete, ev.Record, ev.JoinedFrom = s.why, s.record, s.cut
 	ev.Exchange, ev.Train = exchangeOf(s, part), s.train()
 	if s.from != nil {
 		e.addOrigin(s.from)

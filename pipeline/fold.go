@@ -29,6 +29,7 @@ type fold struct {
 	messages  uint64
 	types     typeCounts
 	fact      track.Fact   // of the brief at hand
+	briefs    int          // so far
 	reader    readerTotals // after the last batch merged
 	parts     [Partitions]totals
 	packets   PacketSink      // nil: packets are not wanted
@@ -287,6 +288,7 @@ func (f *fold) writeSpan(seg *segment, s *span) (enough bool, err error) {
 
 // writeBrief is writeSpan for a brief.
 func (f *fold) writeBrief(b *batch, x *brief) (enough bool, err error) {
+	f.briefs++
 	x.fill(&f.fact, &b.items[x.index])
 	if f.filter != nil { // it chooses none of them
 		f.unmatched++

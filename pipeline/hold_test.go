@@ -93,7 +93,7 @@ func TestOutcomesLimit(t *testing.T) {
 		o.AddFact(factAt(track.Answer, page*outcomePageFrames+7, 0), nil, nil)
 	}
 	answered := o.program.Index(&filter.Outcome{Answered: true})
-	if o.Unkept() != 5 || o.indexOf(7) != answered || o.indexOf(8) == answered || o.indexOf(maxOutcomePages*outcomePageFrames+7) == answered {
-		t.Errorf("%d were not kept", o.Unkept())
+	if o.unkept != 5 || o.indexOf(7) != answered || o.indexOf(8) == answered || o.indexOf(maxOutcomePages*outcomePageFrames+7) == answered {
+		t.Errorf("%d were not kept", o.unkept)
 	}
 }

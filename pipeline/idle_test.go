@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"qsniff/capture"
+	"qsniff/internal/test/protos"
 	"qsniff/track"
 )
 
@@ -48,7 +49,7 @@ func TestIdle(t *testing.T) {
 		want   int
 	}{{10, true, 0}, {300, true, 1}, {300, false, 0}} {
 		q := &quiet{first: b.Packets[0], rounds: tc.rounds, clock: 12345}
-		cfg := Config{Source: q, Registry: registry(t), Jobs: 1, Listener: &silences{}}
+		cfg := Config{Source: q, Registry: protos.Registry(t), Jobs: 1, Listener: &silences{}}
 		if tc.clock {
 			cfg.Clock = func() int64 { return q.clock }
 		}
@@ -122,7 +123,7 @@ func TestClockSet(t *testing.T) {
 	}
 	run := func(step, silence time.Duration) int {
 		s := &stepping{packets: b.Packets, step: step, quiet: int(silence / stepEvery)}
-		cfg := Config{Source: s, Registry: registry(t), Jobs: 1, Listener: &silences{}, Clock: func() int64 { return s.clock }}
+		cfg := Config{Source: s, Registry: protos.Registry(t), Jobs: 1, Listener: &silences{}, Clock: func() int64 { return s.clock }}
 		if _, err := Run(context.Background(), cfg); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/test/protos"
 	"qsniff/render/tally"
 )
 
@@ -24,7 +25,7 @@ func capturedASE(t testing.TB, name string) []byte {
 
 // Requests of one name that ask for different things are counted as one type.
 func TestTypesOfOneName(t *testing.T) {
-	run, err := Run(context.Background(), Config{Source: open(t, capturedASE(t, "requests")), Registry: registry(t), Out: io.Discard})
+	run, err := Run(context.Background(), Config{Source: open(t, capturedASE(t, "requests")), Registry: protos.Registry(t), Out: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestEyeFragments(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: want -, got +\n%s", tc.name, diff)
 		}
-		run, err := Run(context.Background(), Config{Source: open(t, capturedASE(t, tc.name)), Registry: registry(t), Out: new(bytes.Buffer)})
+		run, err := Run(context.Background(), Config{Source: open(t, capturedASE(t, tc.name)), Registry: protos.Registry(t), Out: new(bytes.Buffer)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,9 +76,6 @@ func (o *Outcomes) AddFact(f *track.Fact, _ []track.Found, _ *track.ServerInfo) 
 // AddFinding implements track.Listener.
 func (o *Outcomes) AddFinding(uint64, int64, netip.AddrPort, netip.AddrPort, track.Found) {}
 
-// Unkept returns for how many exchanges there was no room: they count as unanswered.
-func (o *Outcomes) Unkept() uint64 { return o.unkept }
-
 // indexOf returns the index of the outcome of an exchange.
 func (o *Outcomes) indexOf(id uint64) uint8 {
 	if p := o.pages[id/outcomePageFrames]; p != nil {

@@ -48,9 +48,11 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 }
 
 // shareMemory makes p use the memory of q for messages, which last no longer than an item, for the
-// last payload, and for what its renderer remembers. One worker serves both. Neither has had an item yet.
+// last payload, for decompression, and for what its renderer remembers. One worker serves both. Neither
+// has had an item yet.
 func (p *partition) shareMemory(q *partition) {
 	p.parser.msg, p.emitter.renderer, p.identifier.last = q.parser.msg, q.emitter.renderer, q.identifier.last
+	p.joiner.split.ShareInflater(q.joiner.split)
 	if p.sights != nil {
 		p.sights.msg = q.sights.msg
 	}

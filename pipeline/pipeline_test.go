@@ -17,7 +17,7 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/dissect"
-	"qsniff/dissect/protocols"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/race"
 	"qsniff/internal/test/testpcap"
 	"qsniff/render/jsonl"
@@ -69,15 +69,6 @@ func mixed(t testing.TB, rounds int, without ...string) []byte {
 	return out.Bytes()
 }
 
-func registry(t testing.TB) *dissect.Registry {
-	t.Helper()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reg
-}
-
 // protocol is the one of reg that is called name.
 func protocol(t testing.TB, reg *dissect.Registry, name string) *dissect.Proto {
 	t.Helper()
@@ -115,7 +106,7 @@ func TestJobs(t *testing.T) {
 		var want []byte
 		for _, jobs := range someJobs() {
 			var out bytes.Buffer
-			run, err := Run(context.Background(), Config{Source: open(t, data), Registry: registry(t),
+			run, err := Run(context.Background(), Config{Source: open(t, data), Registry: protos.Registry(t),
 				Renderer: jsonl.New(jsonl.Options{Layout: true}), Out: &out, Jobs: jobs, Memory: memory})
 			if err != nil {
 				t.Fatal(err)
@@ -140,7 +131,7 @@ func TestJobs(t *testing.T) {
 func lines(t testing.TB, data []byte, cfg Config) []string {
 	t.Helper()
 	var out bytes.Buffer
-	cfg.Source, cfg.Registry, cfg.Out, cfg.Renderer = open(t, data), registry(t), &out, jsonl.New(jsonl.Options{})
+	cfg.Source, cfg.Registry, cfg.Out, cfg.Renderer = open(t, data), protos.Registry(t), &out, jsonl.New(jsonl.Options{})
 	if _, err := Run(context.Background(), cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +214,7 @@ func TestAsTheyComeIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(context.Background(), Config{Source: src, Registry: registry(t),
+	if _, err := Run(context.Background(), Config{Source: src, Registry: protos.Registry(t),
 		Renderer: jsonl.New(jsonl.Options{}), Out: out, Jobs: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +225,7 @@ func TestDamage(t *testing.T) {
 	data := mixed(t, 1)
 	whole := lines(t, data, Config{Jobs: 2})
 	var out bytes.Buffer
-	run, err := Run(context.Background(), Config{Source: open(t, data[:len(data)*2/3]), Registry: registry(t),
+	run, err := Run(context.Background(), Config{Source: open(t, data[:len(data)*2/3]), Registry: protos.Registry(t),
 		Renderer: jsonl.New(jsonl.Options{}), Out: &out, Jobs: 2})
 	var damage *file.Error
 	if !errors.As(err, &damage) {
@@ -252,7 +243,7 @@ func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 
 func TestWriterFails(t *testing.T) {
 	want := errors.New("disk full")
-	_, err := Run(context.Background(), Config{Source: open(t, mixed(t, 1)), Registry: registry(t),
+	_, err := Run(context.Background(), Config{Source: open(t, mixed(t, 1)), Registry: protos.Registry(t),
 		Renderer: jsonl.New(jsonl.Options{}), Out: brokenWriter{want}, Jobs: 2})
 	if !errors.Is(err, want) {
 		t.Errorf("got %v, want %v", err, want)
@@ -272,7 +263,7 @@ func TestCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(ctx, Config{Source: src, Registry: registry(t), Out: io.Discard, Jobs: 2}); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, Config{Source: src, Registry: protos.Registry(t), Out: io.Discard, Jobs: 2}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 	feed.Close()
@@ -310,7 +301,7 @@ func workOff(parts []*partition, batches []*batch, seg *segment) {
 }
 
 func newPartitions(t testing.TB, r *jsonl.Renderer) []*partition {
-	cfg := &Config{Registry: registry(t)}
+	cfg := &Config{Registry: protos.Registry(t)}
 	if r != nil {
 		cfg.Renderer = r
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"qsniff/capture"
+	"qsniff/internal/test/protos"
 	"qsniff/render/tally"
 	"qsniff/track"
 )
@@ -36,7 +37,7 @@ func TestProfiles(t *testing.T) {
 	var first []string
 	for jobs := 1; jobs <= 4; jobs *= 2 {
 		p, last := new(profiles), tally.Run{}
-		run, err := Run(context.Background(), Config{Source: capturedOf(t, all), Registry: registry(t), Jobs: jobs, Watchers: []track.Watcher{p},
+		run, err := Run(context.Background(), Config{Source: capturedOf(t, all), Registry: protos.Registry(t), Jobs: jobs, Watchers: []track.Watcher{p},
 			Progress: func(_ capture.Stats, totals func() tally.Run) { last = totals() }})
 		if err != nil {
 			t.Fatal(err)

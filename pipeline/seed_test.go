@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"qsniff/capture"
+	"qsniff/internal/test/protos"
 	"qsniff/track"
 )
 
@@ -34,7 +35,7 @@ func (d *dripping) Read(b *capture.Batch) error {
 func hashesOf(t *testing.T, src capture.Source, jobs int, seed uint64) (hs []uint64) {
 	t.Helper()
 	l := &log{}
-	if _, err := Run(context.Background(), Config{Source: src, Registry: registry(t), Out: io.Discard, Jobs: jobs, Seed: seed, Watchers: []track.Watcher{l}}); err != nil {
+	if _, err := Run(context.Background(), Config{Source: src, Registry: protos.Registry(t), Out: io.Discard, Jobs: jobs, Seed: seed, Watchers: []track.Watcher{l}}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range l.seen {

@@ -138,6 +138,20 @@ type segment struct {
 	totals  [Partitions]totals
 }
 
+// newSpan adds a span, which is empty.
+func (s *segment) newSpan() *span {
+	n := len(s.spans)
+	if n == cap(s.spans) {
+		s.spans = append(s.spans, span{})[:n]
+	}
+	s.spans = s.spans[:n+1]
+	s.spans[n] = span{}
+	return &s.spans[n]
+}
+
+// dropSpan takes back the span that was added last.
+func (s *segment) dropSpan() { s.spans = s.spans[:len(s.spans)-1] }
+
 // newBrief adds a brief, which the caller fills in.
 func (s *segment) newBrief() *brief {
 	n := len(s.briefs)

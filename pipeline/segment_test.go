@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"qsniff/capture"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/testpcap"
 	"qsniff/track"
 )
@@ -54,7 +55,7 @@ func TestSegmentOfLists(t *testing.T) {
 	var want []uint64
 	for _, jobs := range []int{1, 2, 4} {
 		w := &servers{}
-		if _, err := Run(t.Context(), Config{Source: open(t, data), Registry: registry(t), Jobs: jobs, Watchers: []track.Watcher{w}}); err != nil {
+		if _, err := Run(t.Context(), Config{Source: open(t, data), Registry: protos.Registry(t), Jobs: jobs, Watchers: []track.Watcher{w}}); err != nil {
 			t.Fatal(err)
 		}
 		if want == nil {
@@ -72,7 +73,7 @@ func TestSegmentOfLists(t *testing.T) {
 // heldSights is the most sightings that a segment has at a time.
 func heldSights(t *testing.T, data []byte) (most int) {
 	t.Helper()
-	cfg := Config{Registry: registry(t), Watchers: []track.Watcher{&servers{}}}
+	cfg := Config{Registry: protos.Registry(t), Watchers: []track.Watcher{&servers{}}}
 	parts := make([]*partition, Partitions)
 	for i := range parts {
 		parts[i] = newPartition(i, &cfg, 1)

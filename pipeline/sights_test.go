@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/race"
 	"qsniff/internal/test/testpcap"
 	"qsniff/render"
@@ -84,7 +85,7 @@ func watchRun(t testing.TB, data []byte, jobs int, r render.Renderer) *log {
 	t.Helper()
 	l := &log{}
 	var err error
-	if l.run, err = Run(context.Background(), Config{Source: open(t, data), Registry: registry(t), Renderer: r, Out: io.Discard,
+	if l.run, err = Run(context.Background(), Config{Source: open(t, data), Registry: protos.Registry(t), Renderer: r, Out: io.Discard,
 		Jobs: jobs, Watchers: []track.Watcher{l}}); err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +318,7 @@ func TestWatchAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	batches := prepare(t, mixed(t, 1, unsteady...))
-	cfg := &Config{Registry: registry(t), Watchers: []track.Watcher{&log{}}}
+	cfg := &Config{Registry: protos.Registry(t), Watchers: []track.Watcher{&log{}}}
 	parts, seg := make([]*partition, Partitions), new(segment)
 	for i := range parts {
 		parts[i] = newPartition(i, cfg, 1)
@@ -332,7 +333,7 @@ func TestWatchAllocations(t *testing.T) {
 
 // TestSightingsAsTold: what -d says holds for watchers, too.
 func TestSightingsAsTold(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	data := sourced(t, "@ server 198.18.0.1:9999\n> \"s\"\n")
 	l := &log{}
 	if _, err := Run(context.Background(), Config{Source: open(t, data), Registry: reg, Out: io.Discard, Jobs: 1,

@@ -11,6 +11,8 @@ import (
 // goroutine; where there are only sightings to make, which is little work, the reader's goroutine
 // is that of the only worker, too. It is also that of the fold while a source is read as fast
 // as it brings packets: so no other processor is woken for each batch.
+//
+// While a file brings hardly anything but requests, the reader's goroutine runs all stages: see flooded.
 type stages struct {
 	reader     *reader
 	fold       *fold
@@ -19,6 +21,7 @@ type stages struct {
 	isAlone    bool        // it always runs the fold, too
 	isLive     bool
 	fullInRow  int // batches in a row after which more was waiting
+	flooded    flooded
 
 	queued atomic.Int32 // batches that the fold has not finished
 	mu     sync.Mutex   // held by the reader's goroutine while it runs the fold, and once the run has ended
@@ -72,12 +75,16 @@ func (s *stages) read(ctx context.Context) {
 			return
 		}
 		more = s.reader.fill(ctx, b)
-		for more && s.isUnhurried(b) {
+		if s.flooded.isOn.Load() && !s.drain(ctx) {
+			return
+		}
+		for more && (s.flooded.isOn.Load() || s.isUnhurried(b)) {
 			if !s.foldHere(ctx, b) {
 				return
 			}
 			more = s.reader.fill(ctx, b)
 		}
+		s.refill()
 		if !s.pass(ctx, b) {
 			return
 		}
@@ -118,11 +125,14 @@ func (s *stages) foldHere(ctx context.Context, b *batch) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	w := s.fold.workers[0]
-	w.begin(b)
-	w.isInline = true
-	enough, err := s.fold.merge(ctx, b)
-	w.isInline = false
+	for _, w := range s.fold.workers {
+		w.begin(b)
+		w.isInline = true
+	}
+	enough, err := s.merge(ctx, b)
+	for _, w := range s.fold.workers {
+		w.isInline = false
+	}
 	if enough || err != nil {
 		s.ended <- err
 		return false
@@ -142,7 +152,7 @@ func (s *stages) foldBatches(ctx context.Context) error {
 			s.mu.Lock() // it stays: nothing is folded any more
 			return ctx.Err()
 		}
-		enough, err := s.fold.merge(ctx, b)
+		enough, err := s.merge(ctx, b)
 		if err != nil || enough {
 			return err // the batch is not given back: workers may still be at it
 		}

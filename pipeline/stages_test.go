@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"qsniff/capture"
+	"qsniff/internal/test/protos"
 	"qsniff/render"
 	"qsniff/render/jsonl"
 	"qsniff/track"
@@ -34,7 +35,7 @@ func TestGoroutineOfTheFold(t *testing.T) {
 		l := &log{}
 		src := &busy{Source: open(t, data), pause: pause}
 		var err error
-		if l.run, err = Run(context.Background(), Config{Source: src, Registry: registry(t), Renderer: r, Out: io.Discard, Jobs: 4,
+		if l.run, err = Run(context.Background(), Config{Source: src, Registry: protos.Registry(t), Renderer: r, Out: io.Discard, Jobs: 4,
 			Watchers: []track.Watcher{l}, Clock: func() int64 { return 1 }}); err != nil || src.batches < maxFullInRow+2 {
 			t.Fatalf("%v, %d batches", err, src.batches)
 		}
@@ -57,7 +58,7 @@ func TestGoroutineOfTheFoldFails(t *testing.T) {
 		src := &busy{Source: open(t, mixed(t, 2)), pause: 1}
 		f := &failing{Source: src, after: 3, err: broken}
 		l := &log{}
-		_, err := Run(context.Background(), Config{Source: f, Registry: registry(t), Out: io.Discard, Jobs: jobs,
+		_, err := Run(context.Background(), Config{Source: f, Registry: protos.Registry(t), Out: io.Discard, Jobs: jobs,
 			Watchers: []track.Watcher{l}, Clock: func() int64 { return 1 }})
 		if !errors.Is(err, broken) || !l.over || len(l.lines) == 0 {
 			t.Errorf("%d jobs: got  %v, over %v, %d lines\nwant %v, over", jobs, err, l.over, len(l.lines), broken)

@@ -32,11 +32,17 @@ func (w *sightMaker) classifyStray(s *track.Sighting, it *item) {
 		if len(b) > 0 {
 			s.Detail = b[0]
 		}
+		if len(b) >= icmpHeader {
+			s.Key = binary.BigEndian.Uint32(b[4:])
+		}
 	default:
 		s.What = track.IsCarried
 	}
 	w.addHashes(s, it, lru.MixBytes(uint64(it.Frag.Off)<<32|uint64(s.Bytes), b[:min(len(b), printedBytes)]))
 }
+
+// icmpHeader is the length of the header of an ICMP message (RFC 792, RFC 4443).
+const icmpHeader = 8
 
 // readPorts reads the ports at the start of the first fragment of a datagram or segment.
 func readPorts(s *track.Sighting, it *item) {

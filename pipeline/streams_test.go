@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/testpcap"
 	"qsniff/render/tally"
 )
@@ -62,7 +63,7 @@ func told(t *testing.T, source string, cfg Config) ([]string, tally.Run) {
 		}
 		out = append(out, name)
 	}
-	cfg.Source, cfg.Registry = open(t, data.Bytes()), registry(t)
+	cfg.Source, cfg.Registry = open(t, data.Bytes()), protos.Registry(t)
 	run, err := Run(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +123,7 @@ func TestStreamsOfOthers(t *testing.T) {
 // -d makes one of ours of a connection whose messages are too weak alone.
 func TestStreamAsTold(t *testing.T) {
 	source := "# test\n@ client 10.64.0.1:40001\n@ server 198.18.0.1:9999\n@ transport tcp\n" + status
-	proto := protocol(t, registry(t), "rcon")
+	proto := protocol(t, protos.Registry(t), "rcon")
 	got, _ := told(t, source, Config{Jobs: 1, DecodeAs: []DecodeAs{{TCP: true, Port: 9999, Proto: proto}}})
 	if diff := cmp.Diff([]string{"EXECCOMMAND"}, got); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"qsniff/capture"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/testpcap"
 	"qsniff/render/jsonl"
 	"qsniff/track"
@@ -41,7 +42,7 @@ func exchanges(t *testing.T, jobs int, all []sent) (facts []string, out string) 
 	t.Helper()
 	var b bytes.Buffer
 	var c collector
-	run, err := Run(context.Background(), Config{Source: capturedOf(t, all), Registry: registry(t), Out: &b, Jobs: jobs,
+	run, err := Run(context.Background(), Config{Source: capturedOf(t, all), Registry: protos.Registry(t), Out: &b, Jobs: jobs,
 		Listener: &c, Renderer: jsonl.New(jsonl.Options{})})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +123,7 @@ func TestHostFindings(t *testing.T) {
 			}
 		}
 		var c collector
-		if _, err := Run(context.Background(), Config{Source: open(t, file.Bytes()), Registry: registry(t), Out: &out, Jobs: jobs,
+		if _, err := Run(context.Background(), Config{Source: open(t, file.Bytes()), Registry: protos.Registry(t), Out: &out, Jobs: jobs,
 			Listener: &c, Renderer: jsonl.New(jsonl.Options{})}); err != nil {
 			t.Fatal(err)
 		}

@@ -93,7 +93,7 @@ type search struct {
 // prepare prepares for an item, if it may be a request of a usual form: most of a flood are as long
 // as the last one.
 func (p *partition) prepare(index int32, it *item, s *search) {
-	if s.index = -1; p.brevity.hasShortWay && it.kind == kindDatagram && len(it.Payload) == p.identifier.last.n {
+	if s.index = -1; it.kind == kindDatagram && len(it.Payload) == p.identifier.last.n {
 		s.index = index
 		p.parser.flows.Prepare(&s.Search, it.Dst, it.Src)
 	}
@@ -139,9 +139,8 @@ func (t *tracker) trackRequest(it *item, l *look) {
 
 // emitFound writes a request of a usual form that has findings as a span.
 func (e *emitter) emitFound(it *item, x *brief, expert []finding.Expert) {
-	s := e.now.newSpan(it.frame, it.nanos)
+	s := e.now.addSpan(it.frame, it.nanos)
 	s.isMessage = true
 	x.fill(&s.fact, it)
-	e.addFound(&s, expert)
-	e.now.seg.spans = append(e.now.seg.spans, s)
+	e.addFound(s, expert)
 }

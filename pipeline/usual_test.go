@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"qsniff/capture"
+	"qsniff/internal/test/protos"
 	"qsniff/render"
 	"qsniff/render/jsonl"
 	"qsniff/render/tally"
@@ -33,7 +34,7 @@ func TestShortWay(t *testing.T) {
 	data := mixed(t, 2)
 	run := func(cfg Config) ([]string, tally.Run) {
 		l := &learned{}
-		cfg.Source, cfg.Registry, cfg.Out, cfg.Listener = open(t, data), registry(t), io.Discard, l
+		cfg.Source, cfg.Registry, cfg.Out, cfg.Listener = open(t, data), protos.Registry(t), io.Discard, l
 		sum, err := Run(context.Background(), cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +53,7 @@ func TestShortWay(t *testing.T) {
 			}
 		}
 	}
-	counted, err := Run(context.Background(), Config{Jobs: 2, Source: open(t, data), Registry: registry(t), Out: io.Discard})
+	counted, err := Run(context.Background(), Config{Jobs: 2, Source: open(t, data), Registry: protos.Registry(t), Out: io.Discard})
 	if err != nil || fmt.Sprint(counted.Types, counted.Messages) != fmt.Sprint(sum.Types, sum.Messages) {
 		t.Errorf("counted only: %v\ngot  %v\nwant %v", err, counted.Types, sum.Types)
 	}
@@ -65,7 +66,7 @@ func TestShortWayFiltered(t *testing.T) {
 	run := func(text string, cfg Config) (string, []string, tally.Run) {
 		var out bytes.Buffer
 		l := &learned{}
-		cfg.Source, cfg.Registry, cfg.Out = open(t, data), registry(t), &out
+		cfg.Source, cfg.Registry, cfg.Out = open(t, data), protos.Registry(t), &out
 		cfg.Filter = &Filter{Program: compile(t, text)}
 		if cfg.Renderer == nil {
 			cfg.Listener = l
@@ -103,7 +104,7 @@ func (noPackets) AddPackets(*capture.Batch) error                               
 func TestUsualRequests(t *testing.T) {
 	batches := prepare(t, mixed(t, 1))
 	for _, f := range []*Filter{nil, {Program: compile(t, "record == finding and not a2s")}} {
-		testUsualRequests(t, batches, &Config{Registry: registry(t), Listener: &learned{}, Filter: f})
+		testUsualRequests(t, batches, &Config{Registry: protos.Registry(t), Listener: &learned{}, Filter: f})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"qsniff/capture"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/testpcap"
 	"qsniff/render/text"
 	"qsniff/wire"
@@ -44,7 +45,7 @@ func capturedOf(t *testing.T, all []sent) capture.Source {
 func verdicts(t *testing.T, cfg Config, all ...sent) []string {
 	t.Helper()
 	var out bytes.Buffer
-	cfg.Source, cfg.Registry, cfg.Out, cfg.Jobs = capturedOf(t, all), registry(t), &out, 2
+	cfg.Source, cfg.Registry, cfg.Out, cfg.Jobs = capturedOf(t, all), protos.Registry(t), &out, 2
 	cfg.Renderer = text.NewTree(text.Options{Width: 200, UTC: true})
 	if _, err := Run(context.Background(), cfg); err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func TestWeakMessages(t *testing.T) {
 		rcon               = "\xff\xff\xff\xffrcon 584425803 \"pw\" status"
 		source             = "\xff\xff\xff\xffj00000000000000\x00"
 	)
-	p := registry(t).SplitProto(wire.Source) // a2s
+	p := protos.Registry(t).SplitProto(wire.Source) // a2s
 	for _, tc := range []struct {
 		name string
 		cfg  Config

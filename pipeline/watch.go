@@ -20,6 +20,7 @@ type watching struct {
 	mirror    mirror
 	doubt     doubt
 	last      sight  // kind and time of the last sight that watchers got
+	requests  int    // that the watchers got
 	dropped   uint64 // packets that the capturing program dropped, as reported to watchers
 	event     render.IncidentEvent
 	chooser   *chooser // of incidents that are written; nil: all
@@ -97,6 +98,9 @@ func (w *watching) tellWatchers(x *sight) {
 		w.doubt.resolve(&x.Sighting)
 		if x.isUnmatched {
 			return
+		}
+		if x.What == track.IsRequest {
+			w.requests++
 		}
 		for _, to := range w.watchers {
 			to.Sight(&x.Sighting)

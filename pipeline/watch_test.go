@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"qsniff/capture"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/race"
 	"qsniff/internal/test/testpcap"
 	"qsniff/track"
@@ -249,7 +250,7 @@ func TestWatchersWhenInterrupted(t *testing.T) {
 		ctx, interrupt := context.WithCancel(context.Background())
 		h := &hanging{Source: open(t, sourced(t, "> "+infoAsked+"\n")), lost: 7, over: make(chan struct{})}
 		l := &impatient{interrupt: interrupt}
-		_, err := Run(ctx, Config{Source: h, Registry: registry(t), Out: io.Discard, Jobs: jobs, Watchers: []track.Watcher{l}})
+		_, err := Run(ctx, Config{Source: h, Registry: protos.Registry(t), Out: io.Discard, Jobs: jobs, Watchers: []track.Watcher{l}})
 		close(h.over)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%d jobs: got  %v\nwant %v", jobs, err, context.Canceled)

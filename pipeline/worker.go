@@ -24,6 +24,8 @@ type worker struct {
 	next        int                   // of these
 	searches    [lookahead + 1]search // of the item at hand and those that follow
 	isInline    bool                  // the fold is in the same goroutine, and asks for each segment
+	// looksAhead is set where partitions prepare for items.
+	looksAhead bool
 	// endsEarly is set where the run may end within a batch: each segment needs totals then.
 	endsEarly bool
 }
@@ -82,7 +84,7 @@ func (w *worker) begin(b *batch) {
 func (w *worker) fill(seg *segment) {
 	for ; w.next < len(w.items) && !seg.isFull(); w.next++ {
 		n, i := w.next, w.items[w.next]
-		if n+lookahead < len(w.items) {
+		if w.looksAhead && n+lookahead < len(w.items) {
 			w.prepare(n + lookahead)
 		}
 		it := &w.b.items[i]
@@ -112,9 +114,9 @@ func (w *worker) fill(seg *segment) {
 func (w *worker) listItems() {
 	mine, n := w.mine|1<<allPartitions, 0
 	w.items = slices.Grow(w.items[:0], len(w.b.items))[:len(w.b.items)]
-	for i := range w.b.items {
+	for i, part := range w.b.parts {
 		w.items[n] = int32(i)
-		n += int(mine >> w.b.items[i].part & 1)
+		n += int(mine >> part & 1)
 	}
 	w.items = w.items[:n]
 	for i := range w.searches {

@@ -12,8 +12,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
-	"qsniff/dissect"
-	"qsniff/dissect/protocols"
+	"qsniff/internal/test/protos"
 	"qsniff/pipeline"
 	"qsniff/render/text"
 )
@@ -28,14 +27,11 @@ func TestPackets(t *testing.T) {
 	if err := w.Begin(); err != nil || out.Len() == 0 {
 		t.Fatalf("no header at once: %v", err)
 	}
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	tap := NewTap(open(t, name))
 	tap.Out = w
 	defer tap.Close()
-	_, err = pipeline.Run(context.Background(), pipeline.Config{Source: tap, Registry: reg, Jobs: 2, Out: tap,
+	_, err := pipeline.Run(context.Background(), pipeline.Config{Source: tap, Registry: reg, Jobs: 2, Out: tap,
 		Renderer: Renderer{text.NewLine(text.Options{Bare: true})}})
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
 	"qsniff/internal/payload"
+	"qsniff/internal/test/protos"
 	"qsniff/netlayer"
 )
 
@@ -102,10 +103,7 @@ func speakers(t *testing.T, p *Plan) (who []string) {
 // TestPlanPorts: no protocol is met on the ports that payloads get, so that
 // nothing is believed for their sake.
 func TestPlanPorts(t *testing.T) {
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	for port := uint16(clientPort); port < protoPort+uint16(len(reg.Protos())); port++ {
 		if reg.ToServer(0, port) {
 			t.Errorf("port %d is a protocol's", port)

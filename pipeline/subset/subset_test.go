@@ -9,9 +9,8 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
-	"qsniff/dissect"
-	"qsniff/dissect/protocols"
 	"qsniff/filter"
+	"qsniff/internal/test/protos"
 	"qsniff/pipeline"
 	"qsniff/render/tally"
 	"qsniff/render/text"
@@ -26,10 +25,7 @@ func run(t *testing.T, name string, sink pipeline.PacketSink, expr string) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	cfg := pipeline.Config{Source: src, Registry: reg, Jobs: 2, Packets: sink}
 	if expr != "" {
 		p, err := filter.Compile(expr, reg, filter.Options{})
