@@ -223,7 +223,7 @@ func newComparer(o *Options, r *Result, surveys [2]*survey, readers [2]*reader) 
 		replies: lru.New[replyKey, seenReply](maxReplies), ttls: lru.New[end, uint8](maxServers), answers: map[uint64]answer{}, reframed: map[uint64]reframed{}}
 	c.align = aligner{clock: &r.Clock, wait: int64(o.Wait)}
 	for s := range c.windows {
-		readers[s].knows, readers[s].streams, readers[s].wants = surveys[s], surveys[s], o.Wants
+		readers[s].servers, readers[s].streams, readers[s].wants = surveys[s], surveys[s], o.Wants
 		c.sent[s] = lru.New[connKey, sentTo](maxConns)
 		w := &c.windows[s]
 		w.room, w.latest = max(leastWindow, int(windowDatagrams*o.Scale)), math.MinInt64

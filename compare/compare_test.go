@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"qsniff/capture"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/testpcap"
 	"qsniff/netlayer"
 )
@@ -93,7 +94,7 @@ func TestWants(t *testing.T) {
 	all := newWorld(func(w *world) { w.loss, w.natClients = 0.1, true }).captures(t)
 	want := worldServers[0]
 	whole, _ := runOn(t, all, Options{})
-	o := Options{Registry: registry(t), Open: func(s Side) (capture.Source, error) { return &packets{all[s]}, nil },
+	o := Options{Registry: protos.Registry(t), Open: func(s Side) (capture.Source, error) { return &packets{all[s]}, nil },
 		Wants: func(p *netlayer.Packet, _ uint64, _ int64) bool { return p.Src == want || p.Dst == want }}
 	r, err := Run(t.Context(), o)
 	if err != nil {
@@ -127,7 +128,7 @@ func TestInterrupted(t *testing.T) {
 	for _, at := range []Reading{Surveying, Comparing} {
 		ctx, interrupt := context.WithCancel(t.Context())
 		batches := 0
-		r, err := Run(ctx, Options{Registry: registry(t), Open: func(s Side) (capture.Source, error) { return &packets{all[s]}, nil },
+		r, err := Run(ctx, Options{Registry: protos.Registry(t), Open: func(s Side) (capture.Source, error) { return &packets{all[s]}, nil },
 			Progress: func(reading Reading, _ capture.Stats) {
 				if reading == at {
 					batches++
@@ -161,7 +162,7 @@ func TestParts(t *testing.T) {
 	if r.Count(Changed) == 0 {
 		t.Fatal("nothing is changed")
 	}
-	parts, more := r.Parts(registry(t), &r.Differences[0])
+	parts, more := r.Parts(protos.Registry(t), &r.Differences[0])
 	if len(parts) == 0 || more > 0 || parts[0].Name != "a2s.info.name" {
 		t.Errorf("parts %+v", parts)
 	}

@@ -102,8 +102,8 @@ type reader struct {
 	batch capture.Batch
 	frags *ipfrag.Table
 	id    *identifier
-	// knows, if not nil, is who serves: a weak claim about a message of such a server is believed.
-	knows   *survey
+	// servers, if not nil, has who serves: a weak claim about a message of such a server is believed.
+	servers *survey
 	streams *survey // of the same capture: who serves over TCP; not nil
 	seed    uint64
 	poly    polynomial
@@ -184,7 +184,7 @@ func (r *reader) decode(c *capture.Packet, add func(*datagram, []byte)) {
 	d.src, d.dst, d.wire = endOf(p.Src, false), endOf(p.Dst, false), uint16(p.Wire)
 	b := p.Payload[:min(len(p.Payload), r.cut.datagrams)]
 	d.hash = lru.Mix(lru.MixBytes(r.seed, b), uint64(p.Wire))
-	d.kind = r.id.kindOf(p, r.knows, &d)
+	d.kind = r.id.kindOf(p, r.servers, &d)
 	d.isWanted = r.wants == nil || r.wants(p, c.No, c.Nanos)
 	add(&d, p.Payload)
 	if r.parts != nil && d.kind == kindPart {
@@ -205,11 +205,11 @@ func newIdentifier(reg *dissect.Registry) *identifier {
 }
 
 // kindOf returns the kind of a datagram, by its bytes and its ports, and by who serves.
-func (x *identifier) kindOf(p *netlayer.Packet, knows *survey, d *datagram) uint16 {
+func (x *identifier) kindOf(p *netlayer.Packet, servers *survey, d *datagram) uint16 {
 	c := dissect.Context{Src: p.Src, Dst: p.Dst, Wire: p.Wire, Unread: true}
 	v := x.reg.Pick(&c, p.Payload)
 	switch {
-	case v.Dissector != nil && v.Type != nil && (x.reg.Believe(&c, &v) || knows.hasServer(v.Type, d)):
+	case v.Dissector != nil && v.Type != nil && (x.reg.Believe(&c, &v) || servers.hasServer(v.Type, d)):
 	case wire.IsSplit(p.Payload):
 		return kindPart
 	default:

@@ -1,6 +1,6 @@
 // Package compare finds what happened to UDP datagrams, and to TCP segments of consoles, between two
 // points at which both were captured: EDGE, near the clients, and HOST, near the servers. It reads captures and
-// prints nothing; it knows no protocol and decodes only to name kinds of messages and the
+// prints nothing; it names no protocol and decodes only to name kinds of messages and the
 // fields that differ.
 //
 // Both captures are read three times.

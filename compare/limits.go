@@ -66,7 +66,7 @@ const (
 	maxKinds = 1 << 12
 
 	// maxChanged is how many bytes of changed datagrams are kept to name the fields that differ.
-	// Chosen: some thousand replies.
+	// Chosen: thousands of replies.
 	maxChanged = 4 << 20
 
 	// maxPieces is how many fragments are remembered by their frames, to be written. Chosen: as
@@ -85,7 +85,7 @@ const (
 	// Chosen: as rows of kinds, more than anybody reads.
 	maxOneSided = 1 << 11
 
-	// maxJoined is how many segments at one point can be the bytes of one at the other, or of a few. Chosen: 64 KiB in
+	// maxJoined is how many segments at one point can be the bytes of one at the other, or of several. Chosen: 64 KiB in
 	// segments of an Ethernet are 45.
 	maxJoined = 64
 

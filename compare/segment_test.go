@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"qsniff/capture"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/testpcap"
 )
 
@@ -64,7 +65,7 @@ func TestStreamParts(t *testing.T) {
 			t.Fatalf("%s: %d of %d changed", name, r.Count(Changed), n)
 		}
 		for i := range r.Differences {
-			parts, _ := r.Parts(registry(t), &r.Differences[i])
+			parts, _ := r.Parts(protos.Registry(t), &r.Differences[i])
 			if x.at == 8 { // the type decides which fields there are
 				if len(parts) == 0 {
 					t.Errorf("%s: no part", name)

@@ -15,7 +15,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/dissect"
-	"qsniff/dissect/protocols"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/testpcap"
 )
 
@@ -299,10 +299,7 @@ func (*packets) Stats() capture.Stats { return capture.Stats{} }
 func (*packets) Close() error         { return nil }
 
 func registry(t testing.TB) *dissect.Registry {
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	return reg
 }
 
@@ -310,7 +307,7 @@ func registry(t testing.TB) *dissect.Registry {
 func runOn(t testing.TB, all [2][]capture.Packet, o Options) (*Result, [2]map[uint64]Class) {
 	t.Helper()
 	got := [2]map[uint64]Class{{}, {}}
-	o.Registry = registry(t)
+	o.Registry = protos.Registry(t)
 	o.Open = func(s Side) (capture.Source, error) { return &packets{all[s]}, nil }
 	o.Judged = func(s Side, c Class, frame uint64) {
 		if was, ok := got[s][frame]; ok {

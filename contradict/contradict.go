@@ -1,6 +1,6 @@
 // Package contradict finds where the answers of game servers contradict each other, or time: counts
 // of players that lists do not bear out, players whose time stands still, one list on several servers.
-// It reads no payload and knows no protocol: it compares what track.Said has of each answer. It does
+// It reads no payload and names no protocol: it compares what track.Said has of each answer. It does
 // not judge why: a setting, a cache or a joke explains most of it, and its findings are evidence.
 //
 // An answer comes as a fact, in packet order. It is compared with the last other answers of its

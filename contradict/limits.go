@@ -5,8 +5,8 @@ import "time"
 // The tables, 1.5 MiB in all. In a full table the entry that was not used for longest is evicted;
 // Finder.Evicted counts that.
 const (
-	// maxServers is how many servers are kept with what they said last: hosts have some hundred,
-	// and a server browser's capture shows a few thousand once each.
+	// maxServers is how many servers are kept with what they said last: hosts have hundreds,
+	// and a server browser's capture shows thousands once each.
 	maxServers = 2048
 	// maxSame is how many ids of servers, and as many lists of players, are kept with the addresses
 	// that said them: one of each for a server.

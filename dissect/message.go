@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"qsniff/finding"
+	"qsniff/internal/digits"
 )
 
 // FieldFlags refine a Field.
@@ -183,7 +184,7 @@ func (m *Message) AppendAddr(dst []byte, f *Field) []byte {
 	case !port:
 		return a.Addr().AppendTo(dst)
 	}
-	return a.AppendTo(dst)
+	return digits.AppendEnd(dst, a)
 }
 
 // Addr is the value of an Addr field; port reports whether it has a port, ok whether

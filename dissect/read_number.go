@@ -74,11 +74,5 @@ func (c *Cursor) U64(d *Def) uint64 {
 
 // F32 reads a 32-bit float; Num holds its bits.
 func (c *Cursor) F32(d *Def) float32 {
-	b := c.next(d, 4)
-	if b == nil {
-		return 0
-	}
-	v := binary.LittleEndian.Uint32(b)
-	c.add(d, 4, uint64(v))
-	return math.Float32frombits(v)
+	return math.Float32frombits(c.U32(d))
 }

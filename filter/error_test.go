@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"qsniff/filter"
+	"qsniff/internal/test/protos"
 )
 
 // wrong are expressions with a mistake, and what is printed of each after the expression.
@@ -57,7 +58,7 @@ var wrong = []struct{ text, want string }{
 
 // TestErrors: each mistake is shown at its place, with what to do about it.
 func TestErrors(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	for _, tc := range wrong {
 		_, err := filter.Compile(tc.text, reg, filter.Options{})
 		var e *filter.Error
@@ -75,7 +76,7 @@ func TestErrors(t *testing.T) {
 
 // TestLongWord: no names are searched near a long word, which would take seconds.
 func TestLongWord(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	count := func(word string) float64 {
 		return testing.AllocsPerRun(3, func() {
 			if _, err := filter.Compile(word, reg, filter.Options{}); err == nil {
@@ -90,7 +91,7 @@ func TestLongWord(t *testing.T) {
 
 // TestLimits: expressions that are too large are refused, in sentences.
 func TestLimits(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	for _, tc := range []struct{ text, want string }{
 		{strings.Repeat(" ", 40_000), "longer than"},
 		{strings.Repeat("(", 200), "nests deeper"},

@@ -10,25 +10,16 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/dissect"
-	"qsniff/dissect/protocols"
 	"qsniff/filter"
+	"qsniff/internal/test/protos"
 	"qsniff/pipeline"
 	"qsniff/render"
 )
 
-func registry(t testing.TB) *dissect.Registry {
-	t.Helper()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reg
-}
-
 // compile compiles an expression that must be right.
 func compile(t testing.TB, text string, o filter.Options) *filter.Program {
 	t.Helper()
-	p, err := filter.Compile(text, registry(t), o)
+	p, err := filter.Compile(text, protos.Registry(t), o)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -100,7 +91,7 @@ var (
 // same messages thousands of times.
 func captures(t testing.TB) *sample {
 	once.Do(func() {
-		shared.reg = registry(t)
+		shared.reg = protos.Registry(t)
 		names, err := filepath.Glob("../pcapfiles/*/*.pcap")
 		if err != nil || len(names) < 100 {
 			t.Fatalf("%d captures, %v", len(names), err)

@@ -12,6 +12,7 @@ import (
 	"qsniff/finding"
 	"qsniff/flood"
 	"qsniff/internal/test/dissecttest"
+	"qsniff/internal/test/protos"
 	"qsniff/render"
 	"qsniff/render/jsonl"
 )
@@ -28,7 +29,7 @@ func FuzzParse(f *testing.F) {
 	for _, tc := range wireshark {
 		f.Add(tc.text)
 	}
-	reg := registry(f)
+	reg := protos.Registry(f)
 	k := readCapture(f, reg, "../pcapfiles/a2s/full-poll.pcap")
 	f.Fuzz(func(t *testing.T, text string) {
 		checkErrors(t, reg, text)
@@ -80,7 +81,7 @@ func FuzzComplete(f *testing.F) {
 	f.Add("a2s.info.pl")
 	f.Add("players > 3 and message == S2A")
 	f.Add(`via in {"IP in`)
-	reg := registry(f)
+	reg := protos.Registry(f)
 	f.Fuzz(func(t *testing.T, prefix string) {
 		for _, c := range filter.Complete(prefix, reg, filter.Options{}) {
 			if len(c) < len(prefix) || !strings.EqualFold(c[:len(prefix)], prefix) {
@@ -93,7 +94,7 @@ func FuzzComplete(f *testing.F) {
 // FuzzMatch: random expressions give for whatever is decoded of fuzzed bytes what the naive
 // evaluator makes of its JSON.
 func FuzzMatch(f *testing.F) {
-	reg := registry(f)
+	reg := protos.Registry(f)
 	defs := kindsOf(reg)
 	for i, e := range readCapture(f, reg, "../pcapfiles/a2s/full-poll.pcap").events {
 		f.Add(uint64(i), e.Msg.Data, e.Reply)

@@ -5,6 +5,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/filter"
+	"qsniff/internal/test/protos"
 	"qsniff/render"
 )
 
@@ -18,7 +19,7 @@ func message(reg *dissect.Registry, exchange uint64) *render.Event {
 // TestLate: what is known when the exchange is over gives for each outcome what the
 // expression says, and for a message without an exchange that there is no answer.
 func TestLate(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	outcomes := []filter.Outcome{
 		{Answered: false, RTT: -1, ChallengeRTT: -1},
 		{Answered: true, RTT: 50e6, ChallengeRTT: -1},

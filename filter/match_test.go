@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"qsniff/filter"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/race"
 	"qsniff/render"
 )
@@ -111,7 +112,7 @@ func BenchmarkMatch(b *testing.B) {
 }
 
 func BenchmarkCompile(b *testing.B) {
-	reg := registry(b)
+	reg := protos.Registry(b)
 	for b.Loop() {
 		if _, err := filter.Compile(steady[1], reg, filter.Options{}); err != nil {
 			b.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"qsniff/fingerprint"
 	"qsniff/flood"
 	"qsniff/flood/other"
+	"qsniff/internal/test/protos"
 	"qsniff/render"
 	"qsniff/render/manual"
 	"qsniff/wire"
@@ -70,7 +71,7 @@ var matching = []string{
 
 // TestOwnFields: each of the filter's own fields is what the message says.
 func TestOwnFields(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	e := reply(reg)
 	o := filter.Options{UTC: true}
 	for _, text := range matching {
@@ -106,7 +107,7 @@ func TestOwnFields(t *testing.T) {
 // TestRecords: what belongs to no message is matched by what it has; of anything else a
 // comparison is false.
 func TestRecords(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	r := &render.Record{Nanos: 2e9, Start: 1e9, Expert: &finding.Expert{Code: &dissect.Deprecated, Severity: finding.Note}, Frames: []uint64{3, 4},
 		Server: netip.MustParseAddrPort("198.18.0.1:27015"), Client: netip.MustParseAddrPort("[2001:db8::1]:40001")}
 	x := &render.IncidentEvent{Nanos: 3e9, First: 1e9, Event: flood.Ends, Incident: &flood.Incident{ID: 3, Kind: flood.OtherFlood, Level: flood.Warn,
@@ -150,7 +151,7 @@ func TestRecords(t *testing.T) {
 
 // TestComplete: what is proposed fits the place.
 func TestComplete(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	for _, tc := range []struct{ prefix, want string }{
 		{"a2s.info.max", "a2s.info.max_players"},
 		{"frame.time_", "frame.time_epoch|frame.time_relative"},
@@ -183,7 +184,7 @@ func TestComplete(t *testing.T) {
 
 // TestUnknownFinding: an id that no finding has is a mistake where all are listed.
 func TestUnknownFinding(t *testing.T) {
-	_, err := filter.Compile("finding == LIM-02", registry(t), filter.Options{Codes: dissect.Codes})
+	_, err := filter.Compile("finding == LIM-02", protos.Registry(t), filter.Options{Codes: dissect.Codes})
 	if want := "finding has no value LIM-02: did you mean LIM-01?"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"qsniff/filter"
+	"qsniff/internal/test/protos"
 )
 
 // TestReach: what an expression can be true of is known before it is evaluated, as narrowly as
 // these say.
 func TestReach(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	for _, tc := range []struct {
 		text, protos       string // the protocols of which messages can match
 		records, incidents bool
@@ -62,7 +63,7 @@ func TestReach(t *testing.T) {
 // TestReachUsual: messages without other fields than those of usual requests cannot match what
 // asks for others.
 func TestReachUsual(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	for _, tc := range []struct {
 		text, want string // the types of a2s of which such messages can match
 		readsTexts bool

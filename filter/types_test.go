@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"qsniff/filter"
+	"qsniff/internal/test/protos"
 )
 
 // TestTypes: each field takes the operators that its type is listed with, and no others.
 func TestTypes(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	values := map[string]string{"presence": "1", "boolean": "true", "number": "3", "signed number": "-3", "character": "0x6c", "float": "1.5", "duration": "5ms",
 		"time": "22:13", "text": `"a"`, "bytes": "ff", "address": "10.0.0.1"}
 	for _, s := range filter.Fields(reg, filter.Options{})[filter.Own:] {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"qsniff/filter"
+	"qsniff/internal/test/protos"
 )
 
 // wireshark are expressions on fields that tshark has as well, and the frames of
@@ -145,7 +146,7 @@ var wireshark = []struct {
 }
 
 func TestWireshark(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	k := readCapture(t, reg, "../pcapfiles/a2s/full-poll.pcap")
 	for _, tc := range wireshark {
 		m := compile(t, tc.text, filter.Options{UTC: true}).Matcher()

@@ -13,6 +13,7 @@ import (
 	"qsniff/flood/proof"
 	"qsniff/render/tally"
 	"qsniff/stats"
+	"qsniff/vantage"
 )
 
 // Stats is the result of qsniff stats: the totals of a run and of its messages.
@@ -78,6 +79,22 @@ type Polls struct {
 	Run tally.Run
 	stats.PollSummary
 	Top int // how many clients a page lists
+}
+
+// Vantages is the result of qsniff vantages: what each capture came to, and the servers that at least two of them
+// asked.
+type Vantages struct {
+	Captures []Vantage
+	Servers  []vantage.Server
+	Unread   int // captures that were not read, as the user ended the run before
+	Top      int // how many servers a page lists
+}
+
+// Vantage is one capture of these.
+type Vantage struct {
+	Name    string
+	Run     tally.Run
+	Evicted vantage.Evicted
 }
 
 // Proven is the result of qsniff proven: the totals of a run and the addresses that were

@@ -12,7 +12,7 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/dissect"
-	"qsniff/dissect/protocols"
+	"qsniff/internal/test/protos"
 	"qsniff/netlayer"
 	"qsniff/pipeline"
 	"qsniff/reassembly/ipfrag"
@@ -21,15 +21,6 @@ import (
 
 // client is a client on this machine, to which everything is sent.
 var client = netip.MustParseAddrPort("127.0.0.1:40000")
-
-func registry(t testing.TB) *dissect.Registry {
-	t.Helper()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reg
-}
 
 func open(t testing.TB, name string) capture.Source {
 	t.Helper()
@@ -157,7 +148,7 @@ func captures(t testing.TB, groups ...string) (names []string) {
 // TestCaptures plays the requests of captures that were answered. The answer has the
 // recorded bytes: those of the first reply to the same request of that server.
 func TestCaptures(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	played := 0
 	for _, name := range captures(t, "a2s", "goldsource", "ase", "master", "split") {
 		w := &witness{catalog: newCatalog(reg), requests: map[uint64]*exchange{}, datagrams: payloads(t, name)}

@@ -9,6 +9,7 @@ import (
 	"qsniff/capture"
 	"qsniff/dissect"
 	"qsniff/internal/test/hextest"
+	"qsniff/internal/test/protos"
 	"qsniff/pipeline"
 	"qsniff/render"
 )
@@ -58,7 +59,7 @@ func (c *calls) AddPackets(*capture.Batch) error { return nil }
 // TestConnections plays the connections of captures. Each request that was answered in a
 // connection whose login was accepted has, at its first time, the recorded bytes.
 func TestConnections(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	played := 0
 	for _, name := range captures(t, "rcon") {
 		w := &calls{open: map[pendingKey]*call{}, last: map[netip.AddrPort]*call{}}
@@ -121,7 +122,7 @@ func hasEarlier(all []*call, x *call) bool {
 // TestConsole: ids are those of the request, in as many pieces as it comes; commands before
 // the login, other passwords and other bytes get nothing.
 func TestConsole(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	b := collect(t, reg, "../pcapfiles/rcon/srcds-login-status.pcap")[0]
 	login, command := "", ""
 	for k := range b.kinds {

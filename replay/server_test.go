@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"qsniff/internal/test/hextest"
+	"qsniff/internal/test/protos"
 )
 
 var (
@@ -18,7 +19,7 @@ var (
 // TestChallenge: of a server that demanded one, the challenge is fresh for each address and
 // run, and nothing but it opens the way to the reply.
 func TestChallenge(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	b := collect(t, reg, "../pcapfiles/a2s/full-poll.pcap")[0]
 	s := NewServer(reg, b)
 	plain := hextest.Bytes(t, `ffffffff 55 ffffffff`)
@@ -47,7 +48,7 @@ func TestChallenge(t *testing.T) {
 // TestNoChallenge: where the server demanded none there is none, and only who is on this
 // machine, or proven, gets more than was sent.
 func TestNoChallenge(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	for _, tc := range []struct{ capture, request string }{
 		{"a2s/css-2007", `ffffffff 54 "Source Engine Query" 00`},
 		{"ase/mta-full", `"s"`},
@@ -68,7 +69,7 @@ func TestNoChallenge(t *testing.T) {
 
 // TestPages: a page of a list is the answer to its own request alone.
 func TestPages(t *testing.T) {
-	reg := registry(t)
+	reg := protos.Registry(t)
 	s := NewServer(reg, collect(t, reg, "../pcapfiles/master/list-two-pages.pcap")[0])
 	first := s.Answer(client, []byte("1\xff0.0.0.0:0\x00\\appid\\730\x00"))
 	for _, r := range []Reply{first, s.Answer(client, []byte("1\xff198.51.100.1:1\x00\x00"))} {
@@ -116,7 +117,7 @@ func TestTorment(t *testing.T) {
 // FuzzAnswer: whatever comes, nothing panics, and who proves nothing gets nothing longer than
 // what was sent.
 func FuzzAnswer(f *testing.F) {
-	reg := registry(f)
+	reg := protos.Registry(f)
 	var servers []*Server
 	for _, name := range []string{"a2s/full-poll", "a2s/css-2007", "split/source-six-parts", "goldsource/text-requests", "goldsource/rcon-split", "ase/mta-full", "master/list-two-pages"} {
 		b := collect(f, reg, "../pcapfiles/"+name+".pcap")[0]

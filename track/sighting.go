@@ -111,7 +111,8 @@ const (
 	// number that they share, Detail the protocol. What is joined from them is a sighting
 	// of its own, with Joined.
 	IsFragment
-	// IsControl is an ICMP message that quotes no datagram: Detail is its type.
+	// IsControl is an ICMP message that quotes no datagram: Detail is its type, Key what follows the
+	// checksum, which is identifier and sequence number of an echo.
 	IsControl
 	// IsCarried is a packet of another protocol on top of IP, or of one whose header is
 	// impossible: Detail is the protocol. A packet inside of a GRE tunnel is a sighting of

@@ -18,11 +18,11 @@ struct live_record {
 
 struct live_reader {
 	pcap_t *pcap;
-	struct pcap_pkthdr *header; // of the packet that did not fit, if waiting
-	const u_char *data;
-	int waiting, failed;
-	uint32_t used;
-	struct live_record records[1024];
+	uint8_t *buf; // of the batch
+	uint32_t room, used;
+	int n, failed, has_kept;
+	struct live_record kept, records[1024];
+	uint8_t kept_data[262144]; // capture.MaxCaptured
 };
 
 static struct live_reader *live_open(pcap_t *pcap) {
@@ -34,33 +34,49 @@ static struct live_reader *live_open(pcap_t *pcap) {
 
 static void live_close(struct live_reader *r) { free(r); }
 
+// live_put copies a packet to the end of the batch. It returns 0 if there is no room.
+static int live_put(struct live_reader *r, const struct live_record *x, const uint8_t *data) {
+	if (x->captured > r->room - r->used)
+		return 0;
+	memcpy(r->buf + r->used, data, x->captured);
+	r->used += x->captured;
+	r->records[r->n++] = *x;
+	return 1;
+}
+
+// live_take puts a packet that libpcap delivers into the batch. One for which there is no room
+// is kept for the next batch, and the last one that is delivered: libpcap gives its block back
+// to the kernel.
+static void live_take(u_char *user, const struct pcap_pkthdr *header, const u_char *data) {
+	struct live_reader *r = (struct live_reader *)user;
+	struct live_record x = {header->ts.tv_sec, header->ts.tv_usec, header->caplen, header->len};
+	if (x.captured > sizeof r->kept_data)
+		x.captured = sizeof r->kept_data;
+	if (live_put(r, &x, data))
+		return;
+	r->kept = x;
+	memcpy(r->kept_data, data, x.captured);
+	r->has_kept = 1;
+	pcap_breakloop(r->pcap);
+}
+
 // live_read copies packets after one another into buf until most are there, the next
 // does not fit, or none is waiting. It returns how many.
 static int live_read(struct live_reader *r, uint8_t *buf, uint32_t room, int most) {
-	int n = 0;
-	r->used = 0;
-	while (n < most) {
-		if (!r->waiting) {
-			int got = pcap_next_ex(r->pcap, &r->header, &r->data);
-			if (got <= 0) {
-				r->failed = got < 0;
-				break;
-			}
-			r->waiting = 1;
-		}
-		uint32_t captured = r->header->caplen;
-		if (captured > room - r->used)
+	r->buf = buf;
+	r->room = room;
+	r->used = r->n = r->failed = 0;
+	if (r->has_kept && live_put(r, &r->kept, r->kept_data))
+		r->has_kept = 0;
+	while (r->n < most && !r->has_kept) {
+		int got = pcap_dispatch(r->pcap, most - r->n, live_take, (u_char *)r);
+		if (got == PCAP_ERROR_BREAK) // by live_take; some systems report it the next time
+			continue;
+		r->failed = got < 0;
+		if (got <= 0)
 			break;
-		memcpy(buf + r->used, r->data, captured);
-		struct live_record *x = &r->records[n++];
-		x->sec = r->header->ts.tv_sec;
-		x->frac = r->header->ts.tv_usec;
-		x->captured = captured;
-		x->wire = r->header->len;
-		r->used += captured;
-		r->waiting = 0;
 	}
-	return n;
+	return r->n;
 }
 */
 import "C"

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -117,6 +118,43 @@ func TestCable(t *testing.T) {
 		}
 		if in := s.Interfaces(); len(in) != 1 || in[0].Name != hereName || in[0].Link != linkEthernet {
 			t.Errorf("interfaces: %+v", in)
+		}
+	})
+}
+
+// TestLongPackets: of packets so long that a batch has no room for the next one none is lost or
+// changed.
+func TestLongPackets(t *testing.T) {
+	each(t, func(t *testing.T, backend Backend) {
+		const n = 40
+		here, _ := cable(t)
+		here.RunIP(t, "link set lo up")
+		here.Listen(t, "127.0.0.1:27015")
+		s := open(t, here, Options{Interfaces: []string{"lo"}, Backend: backend})
+		conn, sent := here.Dial(t, "127.0.0.1:27015"), make([][]byte, n)
+		for i := range sent {
+			sent[i] = bytes.Repeat([]byte{byte(i + 1)}, 60_000+i)
+			if _, err := conn.Write(sent[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Stop()
+		var b capture.Batch
+		got, wasFull := [][]byte{}, false
+		for err := error(nil); err == nil; {
+			err = s.Read(&b)
+			for i := range b.Packets {
+				if x := payload(&b.Packets[i]); len(x) >= 60_000 {
+					got = append(got, bytes.Clone(x))
+				}
+			}
+			wasFull = wasFull || cap(b.Buf)-len(b.Buf) < 60_000
+		}
+		if !wasFull {
+			t.Error("no batch was full: this shows nothing")
+		}
+		if !slices.EqualFunc(got, sent, bytes.Equal) {
+			t.Errorf("%d packets, which are not the %d that were sent", len(got), n)
 		}
 	})
 }

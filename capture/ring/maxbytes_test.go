@@ -16,9 +16,9 @@ func TestTriggerMaxBytes(t *testing.T) {
 	for i := range 40 {
 		tr.MaxBytes += int64(len(packetAt(70 + i).Data))
 	}
-	give(t, tr, 0, 101)
+	write(t, tr, 0, 101)
 	tr.Fire(packetAt(100).Nanos, packetAt(150).Nanos)
-	give(t, tr, 101, 130)
+	write(t, tr, 101, 130)
 	want := append(between(70, 110), -1)
 	if diff := cmp.Diff(want, s.got); diff != "" {
 		t.Errorf("the first (-want +got):\n%s", diff)
@@ -28,9 +28,9 @@ func TestTriggerMaxBytes(t *testing.T) {
 	}
 	tr.Renew()
 	tr.Fire(packetAt(100).Nanos, packetAt(150).Nanos)
-	give(t, tr, 130, 135)
+	write(t, tr, 130, 135)
 	tr.Renew() // one more: this file is not full
-	give(t, tr, 135, 140)
+	write(t, tr, 135, 140)
 	want = append(want, between(130, 140)...)
 	if diff := cmp.Diff(want, s.got); diff != "" {
 		t.Errorf("the second (-want +got):\n%s", diff)

@@ -30,7 +30,7 @@ func open(t *testing.T, o Options) *Writer {
 }
 
 // write writes packets from to before end, and wants no error.
-func write(t *testing.T, w *Writer, from, end int) {
+func write(t *testing.T, w interface{ Write(*capture.Packet) error }, from, end int) {
 	t.Helper()
 	for i := from; i < end; i++ {
 		p := packetAt(i)

@@ -49,16 +49,6 @@ func newTrigger(t *testing.T, s Sink, around time.Duration, memory int) *Trigger
 	return tr
 }
 
-func give(t *testing.T, tr *Trigger, from, end int) {
-	t.Helper()
-	for i := from; i < end; i++ {
-		p := packetAt(i)
-		if err := tr.Write(&p); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func between(from, end int) []int { return upTo(end)[from:] }
 
 // TestTrigger: three seconds before the incident is known, itself, and three
@@ -66,14 +56,14 @@ func between(from, end int) []int { return upTo(end)[from:] }
 func TestTrigger(t *testing.T) {
 	s := &sink{t: t}
 	tr := newTrigger(t, s, 3*time.Second, MinTrigger)
-	give(t, tr, 0, 101)
+	write(t, tr, 0, 101)
 	if len(s.got) != 0 || tr.Stats().Held != 101 {
 		t.Errorf("%v, %+v", s.got, tr.Stats())
 	}
 	tr.Fire(packetAt(100).Nanos, packetAt(110).Nanos) // as far as is known
-	give(t, tr, 101, 106)
+	write(t, tr, 101, 106)
 	tr.Fire(packetAt(100).Nanos, packetAt(120).Nanos) // it went on
-	give(t, tr, 106, 300)
+	write(t, tr, 106, 300)
 	want := append(between(70, 151), -1)
 	if diff := cmp.Diff(want, s.got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -100,9 +90,9 @@ func TestTrigger(t *testing.T) {
 func TestTriggerLate(t *testing.T) {
 	s := &sink{t: t}
 	tr := newTrigger(t, s, 3*time.Second, MinTrigger)
-	give(t, tr, 0, 101)
+	write(t, tr, 0, 101)
 	tr.Fire(packetAt(50).Nanos, packetAt(50).Nanos)
-	give(t, tr, 101, 110)
+	write(t, tr, 101, 110)
 	if diff := cmp.Diff(append(between(20, 81), -1), s.got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -131,7 +121,7 @@ func TestTriggerCut(t *testing.T) {
 func TestTriggerClose(t *testing.T) {
 	s := &sink{t: t}
 	tr := newTrigger(t, s, 100*time.Second, MinTrigger)
-	give(t, tr, 0, 500)
+	write(t, tr, 0, 500)
 	tr.Fire(packetAt(500).Nanos, packetAt(500).Nanos)
 	if err := tr.Close(); err != nil {
 		t.Fatal(err)
@@ -174,7 +164,7 @@ func TestTriggerEarly(t *testing.T) {
 	s := &sink{t: t}
 	tr := newTrigger(t, s, time.Second, MinTrigger)
 	tr.Fire(packetAt(0).Nanos, packetAt(0).Nanos)
-	give(t, tr, 0, 50)
+	write(t, tr, 0, 50)
 	if diff := cmp.Diff(append(upTo(11), -1), s.got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -276,11 +266,11 @@ func TestTriggerRing(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, Options{Path: filepath.Join(dir, "incident.pcapng")})
 	tr := newTrigger(t, w, time.Second, MinTrigger)
-	give(t, tr, 0, 50)
+	write(t, tr, 0, 50)
 	tr.Fire(packetAt(50).Nanos, packetAt(50).Nanos)
-	give(t, tr, 50, 150)
+	write(t, tr, 50, 150)
 	tr.Fire(packetAt(150).Nanos, packetAt(150).Nanos)
-	give(t, tr, 150, 200)
+	write(t, tr, 150, 200)
 	if err := tr.Close(); err != nil {
 		t.Fatal(err)
 	}

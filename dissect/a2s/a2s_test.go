@@ -65,12 +65,7 @@ func TestDissect(t *testing.T) {
 			b := hextest.Bytes(t, tc.in)
 			m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)
 			dissecttest.CheckInvariants(t, m)
-			if m.Type == nil || m.Type.Name != tc.typ || m.Status != tc.status {
-				t.Errorf("got  %v %v\nwant %s %v", m.Type, m.Status, tc.typ, tc.status)
-			}
-			if got := dissecttest.Findings(m); got != tc.findings {
-				t.Errorf("findings\ngot  %q\nwant %q", got, tc.findings)
-			}
+			dissecttest.CheckMessage(t, m, tc.typ, tc.status, tc.findings)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"encoding/binary"
 
 	"qsniff/capture"
+	"qsniff/internal/checksum"
 	"qsniff/netlayer"
 )
 
@@ -72,7 +73,7 @@ func (x *Packet) Finish() {
 		}
 		old := binary.BigEndian.Uint16(at)
 		after := sumOf(x.headers, i)
-		sum := fold(uint64(^old) + uint64(fold(uint64(after))) + uint64(^fold(uint64(x.before[i]))))
+		sum := checksum.Fold(uint64(^old) + uint64(checksum.Fold(uint64(after))) + uint64(^checksum.Fold(uint64(x.before[i]))))
 		if sum = ^sum; sum == 0 && x.headers[i].Kind == netlayer.HeaderUDP {
 			sum = 0xffff // 0 would be none
 		}
@@ -108,19 +109,19 @@ func sumOf(all []netlayer.Header, i int) uint32 {
 	switch h.Kind {
 	case netlayer.HeaderIPv4:
 		b := h.B[:min(int(h.B[0]&0x0f)*4, len(h.B))]
-		return uint32(add(add(0, b[:10]), b[12:]))
+		sum = checksum.Add(checksum.Add(0, b[:10]), b[12:])
 	case netlayer.HeaderUDP, netlayer.HeaderTCP:
 		at := 6
 		if h.Kind == netlayer.HeaderTCP {
 			at = 16
 		}
 		if i > 0 {
-			sum = add(sum, Addresses(&all[i-1]))
+			sum = checksum.Add(sum, Addresses(&all[i-1]))
 		}
-		sum = add(sum, h.B[:at])
-		sum = add(sum, h.B[min(at+2, len(h.B)):])
+		sum = checksum.Add(sum, h.B[:at])
+		sum = checksum.Add(sum, h.B[min(at+2, len(h.B)):])
 	}
-	return uint32(fold(sum))
+	return uint32(checksum.Fold(sum))
 }
 
 // Addresses returns the source and the destination address in a header, one after the
@@ -133,24 +134,4 @@ func Addresses(h *netlayer.Header) []byte {
 		return h.B[8:40]
 	}
 	return nil
-}
-
-// add adds b to a sum of numbers of 16 bits.
-func add(sum uint64, b []byte) uint64 {
-	for len(b) >= 2 {
-		sum += uint64(binary.BigEndian.Uint16(b))
-		b = b[2:]
-	}
-	if len(b) == 1 {
-		sum += uint64(b[0]) << 8
-	}
-	return sum
-}
-
-// fold adds the carries of a sum to it until there are none (RFC 1071).
-func fold(sum uint64) uint16 {
-	for sum > 0xffff {
-		sum = sum>>16 + sum&0xffff
-	}
-	return uint16(sum)
 }

@@ -316,3 +316,36 @@ func FuzzInflate(f *testing.F) {
 		}
 	})
 }
+
+// TestShareInflater: who shares an inflater needs no memory of its own to decompress, and gets the
+// same.
+func TestShareInflater(t *testing.T) {
+	const most = 32 << 10 // bytes; an inflater of its own takes 112 KiB
+	var got []string
+	add := func(a *split.Assembler, id byte) (bytes uint64) {
+		var before, after runtime.MemStats
+		in := packed(1, prefixOf(message(3000)), pack(t, message(3000), 9))
+		in[4] = id
+		runtime.ReadMemStats(&before)
+		a.Add(&split.Datagram{Src: server, Dst: client, Data: in, Wire: len(in), Frame: 1, Nanos: second})
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	newAssembler := func() *split.Assembler {
+		a := split.New(split.Limits{})
+		a.Deliver = func(s *split.Set) { got = append(got, string(s.Data)) }
+		a.Add(&split.Datagram{Src: server, Dst: client, Data: cut(wire.Source, 1, message(6000), 1248)[0], Frame: 1, Nanos: second}) // takes the tables
+		return a
+	}
+	a, b := newAssembler(), newAssembler()
+	b.ShareInflater(a)
+	if own := add(a, 2); own < 2*most {
+		t.Errorf("bytes for an inflater of its own\ngot  %d\nwant at least %d, or this test shows nothing", own, 2*most)
+	}
+	if shared := add(b, 3); shared > most {
+		t.Errorf("bytes to decompress with another's\ngot  %d\nwant at most %d", shared, most)
+	}
+	if want := string(message(3000)); len(got) != 2 || got[0] != want || got[1] != want {
+		t.Errorf("got %d sets, which differ from what was compressed", len(got))
+	}
+}

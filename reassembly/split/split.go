@@ -51,7 +51,7 @@ type Assembler struct {
 	out    Set
 	order  [maxParts + 1]uint32 // scratch of deliver: parts by number
 	joined []byte
-	bz     inflater
+	bz     *inflater
 	budget budget
 }
 
@@ -62,10 +62,14 @@ func New(lim Limits) *Assembler {
 		lim:    lim,
 		seed:   rand.Uint64(),
 		flows:  lru.New[flowKey, flow](lim.Sets),
-		bz:     inflater{limit: lim.Inflated},
+		bz:     &inflater{limit: lim.Inflated},
 		budget: newBudget(lim),
 	}
 }
+
+// ShareInflater makes a decompress in the memory of b, which has the same limits; one goroutine must
+// serve both. What is decompressed is used before Deliver returns.
+func (a *Assembler) ShareInflater(b *Assembler) { a.bz = b.bz }
 
 // allocate takes the memory for sets and parts. Add calls it with the first part: most
 // captures have none.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
+	"qsniff/internal/digits"
 	"qsniff/internal/jsonw"
 )
 
@@ -29,25 +30,38 @@ func enclose(dst []byte, at int, first, last byte) []byte {
 
 // appendMembers appends the members of appendObject, each after a comma.
 func (r *Renderer) appendMembers(dst []byte, m *dissect.Message, i int, depth uint8) ([]byte, int) {
-	for i < len(m.Fields) && m.Fields[i].Depth >= depth {
+	for n := len(m.Fields); i < n; {
 		f := &m.Fields[i]
-		if f.Def.Flags&dissect.Framing != 0 || f.Def.Joins != nil {
+		d := f.Def
+		switch {
+		case f.Depth < depth:
+			return dst, i
+		case d.Flags&dissect.Framing != 0 || d.Joins != nil:
 			i = indexAfter(m, i)
 			continue
 		}
-		dst = append(dst, f.Def.Member()...)
-		switch f.Def.Kind {
-		case dissect.List:
+		dst = append(dst, d.Member()...)
+		switch {
+		case d.Kind == dissect.List:
 			dst, i = r.appendList(dst, m, i)
 			if last := &m.Fields[i-1]; last.Depth == f.Depth+1 && last.Def.Kind != dissect.Group {
 				dst = appendCut(dst, f, last)
 			}
-		case dissect.Group:
+		case d.Kind == dissect.Group:
 			dst, i = r.appendObject(dst, m, i+1, f.Depth+1)
+		case i+1 < n && m.Fields[i+1].Def.PartOf == d:
+			pieces := m.Pieces(i)
+			dst = r.appendMember(dst, m, i, pieces)
+			i += pieces
 		default:
-			n := m.Pieces(i)
-			dst = r.appendMember(dst, m, i, n)
-			i += n
+			var whole bool
+			if dst, whole = r.appendValue(dst, m, f); !whole {
+				dst = r.appendBytes(dst, m, i, 1)
+			}
+			if f.Flags&dissect.Cut != 0 {
+				dst = appendCut(dst, f, f)
+			}
+			i++
 		}
 	}
 	return dst, i
@@ -114,22 +128,22 @@ func appendCut(dst []byte, f, last *dissect.Field) []byte {
 // member with their bytes where these cannot be told from the value, and one that says
 // where the value ends early.
 func (r *Renderer) appendMember(dst []byte, m *dissect.Message, i, n int) []byte {
-	f, whole := &m.Fields[i], true
-	if n > 1 {
-		dst, whole = r.appendPieces(dst, m, i, n)
-	} else {
-		dst, whole = r.appendValue(dst, m, f)
+	dst, whole := r.appendPieces(dst, m, i, n)
+	if !whole {
+		dst = r.appendBytes(dst, m, i, n)
 	}
-	if whole {
-		return appendCut(dst, f, &m.Fields[i+n-1])
-	}
-	dst = append(append(dst, `,"`...), f.Def.Key()...)
+	return appendCut(dst, &m.Fields[i], &m.Fields[i+n-1])
+}
+
+// appendBytes appends the member with the bytes of the n fields from index i on.
+func (r *Renderer) appendBytes(dst []byte, m *dissect.Message, i, n int) []byte {
+	dst = append(append(dst, `,"`...), m.Fields[i].Def.Key()...)
 	dst = append(dst, `_hex":"`...)
 	for j := i; j < i+n; j++ {
 		at := len(dst)
 		dst = unquote(r.appendRaw(dst, &m.Fields[j], m.Bytes(&m.Fields[j])), at)
 	}
-	return appendCut(append(dst, '"'), f, &m.Fields[i+n-1])
+	return append(dst, '"')
 }
 
 // appendPieces appends the string that the n fields from index i on make together. whole
@@ -179,7 +193,7 @@ func (r *Renderer) appendValue(dst []byte, m *dissect.Message, f *dissect.Field)
 		case r.isHidden(f):
 			return append(dst, redacted...), true
 		case d.Flags&dissect.Size != 0:
-			return strconv.AppendInt(dst, int64(m.Sent(f)), 10), true
+			return digits.AppendUint(dst, uint64(m.Sent(f))), true
 		}
 	}
 	switch d.Kind {
@@ -209,9 +223,9 @@ func (r *Renderer) appendValue(dst []byte, m *dissect.Message, f *dissect.Field)
 
 func appendUint(dst []byte, v uint64, asString bool) []byte {
 	if !asString {
-		return strconv.AppendUint(dst, v, 10)
+		return digits.AppendUint(dst, v)
 	}
 	dst = append(dst, '"')
-	dst = strconv.AppendUint(dst, v, 10)
+	dst = digits.AppendUint(dst, v)
 	return append(dst, '"')
 }

@@ -50,13 +50,13 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 		dst = append(append(append(dst, `,"record":"`...), e.Record...), '"')
 	}
 	dst = append(dst, `,"frame":`...)
-	dst = strconv.AppendUint(dst, e.Frame, 10)
+	dst = digits.AppendUint(dst, e.Frame)
 	dst = r.appendOrigin(dst, e)
 	dst = r.appendHead(dst, e)
-	dst = strconv.AppendInt(dst, int64(m.Wire), 10)
+	dst = digits.AppendUint(dst, uint64(m.Wire))
 	if len(m.Data) < m.Wire {
 		dst = append(dst, `,"captured":`...)
-		dst = strconv.AppendInt(dst, int64(len(m.Data)), 10)
+		dst = digits.AppendUint(dst, uint64(len(m.Data)))
 	}
 	dst = appendStop(dst, m)
 	if e.WhyIncomplete != "" {
@@ -98,8 +98,8 @@ func (r *Renderer) appendOrigin(dst []byte, e *render.Event) []byte {
 	if r.opt.Bare {
 		return dst
 	}
-	dst = e.Src.AppendTo(append(dst, `,"src":"`...))
-	dst = e.Dst.AppendTo(append(dst, `","dst":"`...))
+	dst = digits.AppendEnd(append(dst, `,"src":"`...), e.Src)
+	dst = digits.AppendEnd(append(dst, `","dst":"`...), e.Dst)
 	dst = communityid.Append(append(dst, `","community_id":"`...), e.Src, e.Dst, ipProtoOf(e))
 	return append(dst, '"')
 }
@@ -108,11 +108,11 @@ func (r *Renderer) appendOrigin(dst []byte, e *render.Event) []byte {
 func appendPlace(dst []byte, e *render.Event) []byte {
 	if e.File >= 0 {
 		dst = append(dst, `,"file":`...)
-		dst = strconv.AppendInt(dst, int64(e.File), 10)
+		dst = digits.AppendUint(dst, uint64(e.File))
 	}
 	if e.Iface >= 0 {
 		dst = append(dst, `,"interface":`...)
-		dst = strconv.AppendInt(dst, int64(e.Iface), 10)
+		dst = digits.AppendUint(dst, uint64(e.Iface))
 	}
 	if len(e.IfName) > 0 {
 		dst = jsonw.Text(append(dst, `,"interface_name":`...), e.IfName)
@@ -126,7 +126,7 @@ func appendFrames(dst []byte, frames []uint64) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = strconv.AppendUint(dst, f, 10)
+		dst = digits.AppendUint(dst, f)
 	}
 	return append(dst, ']')
 }
@@ -136,7 +136,7 @@ func appendEnd(dst []byte, a netip.AddrPort) []byte {
 	if a.Port() == 0 {
 		return a.Addr().AppendTo(dst)
 	}
-	return a.AppendTo(dst)
+	return digits.AppendEnd(dst, a)
 }
 
 func ipProtoOf(e *render.Event) uint8 {
@@ -171,7 +171,7 @@ func appendStop(dst []byte, m *dissect.Message) []byte {
 	dst = append(dst, `,"stopped":{"field":"`...)
 	dst = append(dst, m.Stopped.Name...)
 	dst = append(dst, `","offset":`...)
-	dst = strconv.AppendUint(dst, uint64(m.StoppedAt), 10)
+	dst = digits.AppendUint(dst, uint64(m.StoppedAt))
 	return append(dst, '}')
 }
 
@@ -182,20 +182,20 @@ func appendSplit(dst []byte, s *render.Split) []byte {
 	dst = append(dst, `,"split":{"engine":"`...)
 	dst = append(dst, s.Engine.String()...)
 	dst = append(dst, `","id":`...)
-	dst = strconv.AppendUint(dst, uint64(s.ID), 10)
+	dst = digits.AppendUint(dst, uint64(s.ID))
 	dst = append(dst, `,"total":`...)
-	dst = strconv.AppendInt(dst, int64(s.Total), 10)
+	dst = digits.AppendUint(dst, uint64(s.Total))
 	dst = append(dst, `,"received":`...)
-	dst = strconv.AppendInt(dst, int64(s.Received), 10)
+	dst = digits.AppendUint(dst, uint64(s.Received))
 	if s.Size > 0 {
 		dst = append(dst, `,"size_field":`...)
-		dst = strconv.AppendInt(dst, int64(s.Size), 10)
+		dst = digits.AppendUint(dst, uint64(s.Size))
 	}
 	dst = append(dst, `,"compressed":`...)
 	dst = strconv.AppendBool(dst, s.Compressed)
 	if s.Packed > 0 {
-		dst = strconv.AppendUint(append(dst, `,"declared_size":`...), uint64(s.Declared), 10)
-		dst = strconv.AppendUint(append(dst, `,"crc32":`...), uint64(s.CRC), 10)
+		dst = digits.AppendUint(append(dst, `,"declared_size":`...), uint64(s.Declared))
+		dst = digits.AppendUint(append(dst, `,"crc32":`...), uint64(s.CRC))
 	}
 	return append(dst, '}')
 }
@@ -207,9 +207,9 @@ func appendExchange(dst []byte, e *render.Event) []byte {
 	if x.ID == 0 {
 		return dst
 	}
-	dst = strconv.AppendUint(append(dst, `,"exchange":{"id":`...), x.ID, 10)
+	dst = digits.AppendUint(append(dst, `,"exchange":{"id":`...), x.ID)
 	if e.Reply && x.Request != 0 {
-		dst = strconv.AppendUint(append(dst, `,"request_frame":`...), x.Request, 10)
+		dst = digits.AppendUint(append(dst, `,"request_frame":`...), x.Request)
 		if x.RTT >= 0 {
 			dst = digits.AppendMillis(append(dst, `,"rtt_ms":`...), x.RTT)
 		}

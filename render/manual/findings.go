@@ -70,29 +70,3 @@ func Kinds() []Kind {
 		}
 	}
 }
-
-// Unraised is an id that people look up and that nothing raises.
-type Unraised struct {
-	ID      string `json:"id"`
-	What    string `json:"what"`
-	Why     string `json:"why"`
-	Instead string `json:"instead"`
-}
-
-// NotRaised returns the ids that nothing raises, with what reports the same as far as captures show it.
-func NotRaised() []Unraised {
-	return []Unraised{
-		{ID: "DOS-F03", What: "A storm of queries by a tool of one's own.",
-			Why: "A capture shows that a source is a program and how often it asks, and not who runs it.",
-			Instead: "Such a tool is the incident poller (DOS-P01) as long as it asks less than what opens a flood, and flood_few (DOS-F02) from there on. " +
-				"Both list the busiest sources, and which of them are proven to be at their address: where they are yours, let the tool ask less often, and block nothing. " +
-				"qsniff stats names the program of a client, and qsniff polls lists what became of its polls."},
-		{ID: "LIE-02", What: "A server with the same answer time for clients near and far: an anycast cache, or a ping that is faked.",
-			Why: "An answer time is that from where the capture was made. At the server it is the server's own, which is the same for all clients of every honest server; " +
-				"at a client there is one path. Equal times in captures of several clients are odd only beside the lengths of their paths, " +
-				"and the captures have those from the server's own replies alone: whatever fakes an answer's time fakes a challenge's, too.",
-			Instead: "What answers in a server's place shows otherwise: MBX-01, by another TTL, by answers that come sooner than half of the challenge's round trip, " +
-				"by bytes that stay the same for a fixed time; and qsniff diff EDGE HOST names the requests that were answered in between, with the age of the answers. " +
-				"LIE-01 reports information that nobody requested."},
-	}
-}

@@ -96,11 +96,6 @@ func AppendFindings(dst []byte, fs []Finding, width int) []byte {
 	return t.append(dst, width)
 }
 
-// AppendUnraised appends why an id is not raised, and what to look at instead.
-func AppendUnraised(dst []byte, u *Unraised, width int) []byte {
-	return appendAbout(append(dst, u.ID+"  is not raised\n"...), width, [][2]string{{"what", u.What}, {"why", u.Why}, {"instead", u.Instead}})
-}
-
 // AppendFinding appends all that is declared about one finding.
 func AppendFinding(dst []byte, f *Finding, width int) []byte {
 	dst = append(dst, f.ID+"  "+f.Severity+", fault: "+f.Fault+"\n"...)

@@ -53,7 +53,7 @@ func otherRecords() []Record {
 		{"limits", "what a limiter of an engine would have refused at a server", "floods --limits", limitsRecord()},
 		{"rules", "thresholds, rules and features of the detector", "floods --explain", rulesRecord()},
 		{"stats", "what a capture comes to", "stats, report", statsRecord()},
-	}, diffRecords(), []Record{{"report", "all parts of a report as one object", "report", reportRecord()}})
+	}, diffRecords(), vantageRecords(), []Record{{"report", "all parts of a report as one object", "report", reportRecord()}})
 }
 
 func findingRecord() shape {

@@ -160,12 +160,12 @@ func ofStruct(t reflect.Type) shape {
 		return boolean
 	case reflect.Struct:
 		var ms []member
-		for i := range t.NumField() {
-			name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		for _, f := range reflect.VisibleFields(t) { // those of embedded types, too
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if name == "" || name == "-" {
 				continue
 			}
-			ms = append(ms, member{name: name, of: ofStruct(t.Field(i).Type), isRequired: options == ""})
+			ms = append(ms, member{name: name, of: ofStruct(f.Type), isRequired: options == ""})
 		}
 		return object(ms...)
 	}

@@ -65,11 +65,11 @@ const clockW = 11
 // appendClockTime appends a time by o's clock. Where that is relative to something that is
 // not known yet, it appends blanks and sets h.
 func (o *Options) appendClockTime(dst []byte, nanos, start int64, date bool, h *render.Hole) []byte {
-	if o.Micros {
-		nanos, start = render.TruncateMicros(nanos), render.TruncateMicros(start)
-	}
 	if o.Clock == render.Absolute {
 		return o.appendTime(dst, nanos, date)
+	}
+	if o.Micros {
+		nanos, start = render.TruncateMicros(nanos), render.TruncateMicros(start)
 	}
 	return o.Clock.AppendSeconds(dst, nanos, start, clockW, h)
 }
@@ -85,6 +85,9 @@ func (o *Options) unit() string {
 // appendTime appends a Unix time in nanoseconds. The last three digits are shown only where
 // they are not zero: most captures have a resolution of microseconds.
 func (o *Options) appendTime(dst []byte, nanos int64, date bool) []byte {
+	if o.Micros {
+		nanos = render.TruncateMicros(nanos)
+	}
 	t := time.Unix(0, nanos).In(o.Location)
 	if date {
 		dst = append(t.AppendFormat(dst, time.DateOnly), ' ')

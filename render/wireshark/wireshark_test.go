@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"qsniff/dissect"
-	"qsniff/dissect/protocols"
+	"qsniff/internal/test/protos"
 )
 
 // names matches what can be the name of a field.
@@ -15,10 +14,7 @@ var names = regexp.MustCompile(`"([a-z0-9_]+(?:\.[a-z0-9_]+)*)"`)
 // TestEveryFieldIsRead checks that a reader names each field of its protocol, unless it is listed
 // as left to qsniff, and that the list has none that it reads.
 func TestEveryFieldIsRead(t *testing.T) {
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	for _, p := range reg.Protos() {
 		named := map[string]bool{}
 		for _, m := range names.FindAllStringSubmatch(p.Plugin.Lua, -1) {
@@ -38,10 +34,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 
 // TestPlainASCII checks that no escape of Go that Lua does not know is in the plugin.
 func TestPlainASCII(t *testing.T) {
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	out := string(Append(nil, reg, "test"))
 	if i := strings.Index(out, `\u`); i >= 0 {
 		t.Errorf("an escape of Go: %s", out[max(0, i-60):i+20])

@@ -11,19 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/capture/file"
-	"qsniff/dissect"
 	"qsniff/dissect/protocols"
 	"qsniff/filter"
+	"qsniff/internal/test/protos"
 	"qsniff/pipeline"
 	"qsniff/render/text"
 )
 
 func options(t testing.TB, name string) Options {
 	t.Helper()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	reg.KnowForeign(protocols.Foreign())
 	return Options{Name: name, Text: text.Options{UTC: true}, Config: pipeline.Config{Registry: reg, Jobs: 1, Memory: 16 << 20, Seed: 1},
 		Compile: func(s string) (*filter.Program, error) {

@@ -5,8 +5,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"qsniff/dissect"
-	"qsniff/dissect/protocols"
+	"qsniff/internal/test/protos"
 	"qsniff/pipeline"
 	"qsniff/render/text"
 )
@@ -17,10 +16,7 @@ func FuzzPanes(f *testing.F) {
 	for _, seed := range []string{"\xff\xff\xff\xffI\x11\x1b[2J\x00map\x00", "\xff\xff\xff\xffD\x01\x00\xe2\x80\xae\xff\x00", "\xff\xff\xff\xffE\x01\x00a\nb\x00\x9b31m\x00"} {
 		f.Add([]byte(seed), uint8(80))
 	}
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		f.Fatal(err)
-	}
+	reg := protos.Registry(f)
 	f.Fuzz(func(t *testing.T, payload []byte, width uint8) {
 		var src pipeline.PayloadSource
 		src.AddDatagram(1, netip.MustParseAddrPort("198.18.0.1:27015"), netip.MustParseAddrPort("10.0.0.1:40000"), payload)

@@ -11,7 +11,7 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/dissect"
-	"qsniff/dissect/protocols"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/screentest"
 	"qsniff/pipeline"
 	"qsniff/render"
@@ -31,10 +31,7 @@ func (k *keeper) AppendRecord(dst []byte, _ *render.Record) []byte { return dst 
 // readEvents returns the messages of a capture of pcapfiles.
 func readEvents(t testing.TB, name string) []*render.Event {
 	t.Helper()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	src, err := file.Open(filepath.Join("../../pcapfiles", name))
 	if err != nil {
 		t.Fatal(err)

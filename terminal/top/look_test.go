@@ -11,18 +11,14 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/capture/recent"
-	"qsniff/dissect"
-	"qsniff/dissect/protocols"
+	"qsniff/internal/test/protos"
 	"qsniff/render"
 )
 
 // newDecoder returns a decoder of what a capture without its first packets has of a server.
 func newDecoder(t testing.TB, name, server string, without int) (*Decoder, netip.AddrPort) {
 	t.Helper()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	a := netip.MustParseAddrPort(server)
 	d := &Decoder{Registry: reg, Store: recent.NewStore()}
 	d.Store.Watch([]netip.AddrPort{a}, a)

@@ -15,11 +15,10 @@ import (
 	"qsniff/capture/file"
 	"qsniff/capture/play"
 	"qsniff/capture/recent"
-	"qsniff/dissect"
-	"qsniff/dissect/protocols"
 	"qsniff/filter"
 	"qsniff/flood"
 	"qsniff/flood/advice"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/screentest"
 	"qsniff/monitor"
 	"qsniff/pipeline"
@@ -39,10 +38,7 @@ func (s *still) Take(context.Context) *State { return s.state }
 // feedOf runs a capture to its end, and returns the feed and what it gives out then.
 func feedOf(t testing.TB, src capture.Source) (*still, *Decoder) {
 	t.Helper()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	d := flood.New(flood.Defaults(), 1, advice.New(reg, advice.DefaultExpiry))
 	d.Know(reg.ServerPorts(), reg.ForeignTypes())
 	cfg := pipeline.Config{Source: src, Registry: reg, Out: io.Discard, Jobs: 1}
