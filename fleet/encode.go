@@ -14,7 +14,7 @@ import (
 
 // Features are those of a window, by package measure. In messages they are base64 of as many
 // little-endian 32-bit floats, so that their size is always the same; NaN is what the capture could
-// not give. A newer version of the messages may append some.
+// not give. A newer version of the messages may append features.
 type Features measure.Features
 
 // MarshalText implements encoding.TextMarshaler.

@@ -112,7 +112,7 @@ type Host struct {
 	Packets  uint64 `json:"packets"`          // all since the start
 	Dropped  uint64 `json:"dropped"`
 	Open     int    `json:"incidents_open"`
-	// Unsent counts what was left out of messages or could not be made, since the start.
+	// Unsent counts what was dropped from messages or could not be made, since the start.
 	Unsent uint64 `json:"unsent"`
 	Others Others `json:"others"`
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/dissect"
-	"qsniff/dissect/protocols"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/race"
 	"qsniff/render/counters"
 	"qsniff/track"
@@ -32,10 +32,7 @@ type scene struct {
 
 func newScene(t testing.TB, opt Options) *scene {
 	t.Helper()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	opt.Scale = max(opt.Scale, 1./64)
 	opt.Clock = func() int64 { return 0 }
 	x := &scene{t: t, m: New(reg.Protos(), opt), age: time.Hour}

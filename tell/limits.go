@@ -5,11 +5,11 @@ import "time"
 const (
 	// queued is how many notes wait for one sink at most. Chosen: a receiver that is away for an
 	// hour misses none in a bad hour, in which an incident a minute begins, changes and ends; with
-	// the rules in a line a note has some 10 KiB, so that a full queue has 2.5 MiB.
+	// the rules in a line a note has about 10 KiB, so that a full queue has 2.5 MiB.
 	queued = 256
 
 	// maxThreads is how many findings that repeat are followed at the same time. Chosen: there are
-	// some hundred kinds of findings, of which few are errors, and few servers on a host. Those of
+	// about a hundred kinds of findings, of which few are errors, and few servers on a host. Those of
 	// further servers are counted.
 	maxThreads = 256
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/fleet/hub/broker"
+	"qsniff/internal/cli"
 	"qsniff/tell/messenger"
 )
 
@@ -45,24 +46,24 @@ func (o *hubOptions) printCheck(to streams) error {
 	if _, err := loadSecret(o.secretFile); err != nil {
 		return err
 	}
-	if _, err := loadThresholds(o.thresholds); err != nil {
+	if _, err := cli.LoadThresholds(o.thresholds); err != nil {
 		return err
 	}
-	token, err := loadToken(o.tokenFile)
+	token, err := loadToken(o.web.TokenFile)
 	if err != nil {
 		return err
 	}
-	if host, _, _ := net.SplitHostPort(o.listen); len(token) == 0 && host != "localhost" && !isLoopback(host) {
-		return &usageError{fmt.Errorf("--listen %s: others than this machine can reach it, and there is no token", o.listen), "--web-token-file FILE names one; 127.0.0.1 needs none"}
+	if host, _, _ := net.SplitHostPort(o.web.Listen); len(token) == 0 && host != "localhost" && !isLoopback(host) {
+		return o.web.NoToken()
 	}
-	if _, err := loadTLS(o.cert, o.key); err != nil {
+	if _, err := o.web.LoadCertificate(); err != nil {
 		return err
 	}
 	where, err := o.checkBroker(dial, to)
 	if err != nil {
 		return err
 	}
-	c, err := o.config()
+	c, err := o.told.Config()
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (o *hubOptions) printCheck(to streams) error {
 	if len(sinks) > 0 {
 		told = strings.Join(sinks, ", ")
 	}
-	_, err = fmt.Fprintf(to.out, "broker: %s\nsubjects: %s.>\ncounts: kept %v, at most %s\npage: %s\ntold: %s\n", where, o.prefix, o.age, o.size.String(), o.listen, told)
+	_, err = fmt.Fprintf(to.out, "broker: %s\nsubjects: %s.>\ncounts: kept %v, at most %s\npage: %s\ntold: %s\n", where, o.prefix, o.age, o.size.String(), o.web.Listen, told)
 	return err
 }
 
@@ -89,9 +90,9 @@ const checkWait = 5 * time.Second
 // checkBroker says where the broker is, and whether it answers.
 func (o *hubOptions) checkBroker(dial broker.Dial, to streams) (string, error) {
 	if o.url == "" {
-		err := broker.Check(o.server(o.newLogger(to.err)))
+		err := broker.Check(o.server(o.log.NewLogger(to.err)))
 		if errors.Is(err, broker.ErrOpen) {
-			return "", &usageError{fmt.Errorf("--nats-listen %s: %w", o.natsListen, err), "qsniff-hub creds makes them, and the file for --nats-config; 127.0.0.1 needs none"}
+			return "", cli.Usage(fmt.Errorf("--nats-listen %s: %w", o.natsListen, err), "qsniff-hub creds makes them, and the file for --nats-config; 127.0.0.1 needs none")
 		}
 		if err != nil {
 			return "", err
@@ -103,7 +104,7 @@ func (o *hubOptions) checkBroker(dial broker.Dial, to streams) (string, error) {
 	}
 	c, err := dial.Connect()
 	if err != nil {
-		return "", &hintedError{err, "is it there, and are --nats-creds for it?"}
+		return "", cli.Hinted(err, "is it there, and are --nats-creds for it?")
 	}
 	defer c.Close()
 	if err := c.FlushTimeout(checkWait); err != nil {

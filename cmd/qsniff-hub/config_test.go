@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"qsniff/internal/cli"
+
 	"github.com/spf13/cobra"
 )
 
@@ -32,7 +34,7 @@ func TestConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.store != "streams" || o.listen != "127.0.0.1:2" || strings.Join(o.hosts, " ") != "a b" || o.age.Hours() != 24 || o.size != 1<<30 || o.replicas != 3 || !o.syslog {
+	if o.store != "streams" || o.web.Listen != "127.0.0.1:2" || strings.Join(o.web.Hosts, " ") != "a b" || o.age.Hours() != 24 || o.size != 1<<30 || o.replicas != 3 || !o.told.Syslog {
 		t.Errorf("got %+v", o)
 	}
 	for text, want := range map[string]string{
@@ -41,7 +43,7 @@ func TestConfig(t *testing.T) {
 		"store = [\"x\", \"y\"]": "store: one value",
 		"replicas = \"many\"":    "replicas: ",
 		"store = ":               "line 1",
-		"a = \"" + strings.Repeat("x", longestConfig) + "\"": "more than",
+		"a = \"" + strings.Repeat("x", cli.LongestConfig) + "\"": "too long",
 	} {
 		put(text)
 		if _, err := load(); err == nil || !strings.Contains(err.Error(), want) {

@@ -9,6 +9,7 @@ import (
 	"qsniff/fleet"
 	"qsniff/fleet/hub"
 	"qsniff/fleet/hub/broker"
+	"qsniff/internal/cli"
 )
 
 const credsHelp = `creds makes what a broker tells sensors apart by, in a folder: its configuration, the
@@ -29,18 +30,18 @@ Exit status: 0 made, 1 failed, 2 wrong usage.`
 func newCreds(io streams) *cobra.Command {
 	dir, prefix, revoke := "", fleet.DefaultPrefix, false
 	cmd := &cobra.Command{Use: "creds --dir DIR [SENSOR]...", Short: "make credentials for sensors, hubs and their broker", Long: credsHelp,
-		Example: `  qsniff-hub creds --dir /root/fleet ams-1 ams-2 fra-1
-  qsniff-hub creds --dir /root/fleet --revoke ams-2`,
+		Example: `  qsniff-hub creds --dir fleet-keys ams-1 ams-2 fra-1
+  qsniff-hub creds --dir fleet-keys --revoke ams-2`,
 		RunE: func(_ *cobra.Command, sensors []string) error {
 			if dir == "" {
 				return needs("dir", "a folder that only you can read")
 			}
 			if err := hub.CheckPrefix(prefix); err != nil {
-				return &usageError{err, "as in --prefix qsniff"}
+				return cli.Usage(err, "as in --prefix qsniff")
 			}
 			for _, name := range sensors {
 				if err := fleet.CheckName(name); err != nil {
-					return &usageError{err, "the NAME that qsniff monitor --fleet-name has"}
+					return cli.Usage(err, "the NAME that qsniff monitor --fleet-name has")
 				}
 			}
 			c, err := broker.OpenCredentials(dir, prefix)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/cli"
 	"qsniff/internal/tools/docgen"
 )
 
@@ -21,8 +22,8 @@ var update = flag.Bool("update", false, "write the man pages")
 func TestDocs(t *testing.T) {
 	const folder = "../../man/hub"
 	pages := docgen.ManPages(newRoot(streams{io.Discard, io.Discard}), func(cmd *cobra.Command) (groups []docgen.FlagGroup) {
-		for _, g := range groupFlags(cmd) {
-			groups = append(groups, docgen.FlagGroup{Title: g.title, Flags: g.flags})
+		for _, g := range cli.GroupFlags(cmd, flagGroups) {
+			groups = append(groups, docgen.FlagGroup{Title: g.Title, Flags: g.Flags})
 		}
 		return groups
 	})

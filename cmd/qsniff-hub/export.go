@@ -18,6 +18,7 @@ import (
 	"qsniff/fleet"
 	"qsniff/fleet/hub/broker"
 	"qsniff/fleet/hub/export"
+	"qsniff/internal/cli"
 	"qsniff/internal/digits"
 )
 
@@ -55,14 +56,14 @@ func newExport(io streams) *cobra.Command {
   qsniff-hub export --kind incident --since 2026-11-01 --until 2026-11-08 --secret fleet.secret incidents.jsonl`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return &usageError{errors.New("export takes one FILE"), "- is standard output"}
+				return cli.Usage(errors.New("export takes one FILE"), "- is standard output")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], io) }}
 	f := cmd.Flags()
-	f.Var(&choice{&o.kind, export.Kinds()}, "kind", "what is written")
-	f.VarP(&choice{&o.form, export.Forms}, "output", "o", "JSON lines, or Parquet")
+	f.Var(cli.OneOf(&o.kind, export.Kinds()...), "kind", "what is written")
+	f.VarP(cli.OneOf(&o.form, export.Forms...), "output", "o", "JSON lines, or Parquet")
 	f.StringVar(&o.since, "since", "", "what the broker got since `TIME`, 2026-11-01, 2026-11-01T12:00:00Z, or 24h ago")
 	f.StringVar(&o.until, "until", "", "what it got before `TIME`")
 	f.BoolVar(&o.force, "force", false, "replace FILE if it is there")
@@ -84,7 +85,7 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, &usageError{fmt.Errorf("%.40q is no time", text), "as 2026-11-01, 2026-11-01T12:00:00Z, or 24h for a day ago; times are UTC"}
+	return time.Time{}, cli.Usage(fmt.Errorf("%.40q is no time", text), "as 2026-11-01, 2026-11-01T12:00:00Z, or 24h for a day ago; times are UTC")
 }
 
 func (o *exportOptions) run(ctx context.Context, file string, io streams) (err error) {
@@ -128,7 +129,7 @@ func (o *exportOptions) connect(io streams) (*nats.Conn, func(), error) {
 	if o.store == "" {
 		c, err := dial.Connect()
 		if err != nil {
-			return nil, nil, &hintedError{err, "--nats names another broker, --store the folder of one that does not run"}
+			return nil, nil, cli.Hinted(err, "--nats names another broker, --store the folder of one that does not run")
 		}
 		return c, c.Close, nil
 	}
@@ -137,7 +138,7 @@ func (o *exportOptions) connect(io streams) (*nats.Conn, func(), error) {
 	}
 	s, err := broker.Start(broker.Options{Store: o.store, Log: slog.New(slog.NewTextHandler(io.err, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	if errors.Is(err, broker.ErrInUse) {
-		return nil, nil, &hintedError{err, "it runs: ask it by --nats"}
+		return nil, nil, cli.Hinted(err, "it runs: ask it by --nats")
 	}
 	if err != nil {
 		return nil, nil, err
@@ -161,7 +162,7 @@ func (o *exportOptions) write(ctx context.Context, js jetstream.JetStream, x exp
 		}
 		var err error
 		if f, err = os.OpenFile(file, how, 0o600); errors.Is(err, os.ErrExist) {
-			return &hintedError{fmt.Errorf("%s: is there already", file), "--force replaces it"}
+			return cli.Hinted(fmt.Errorf("%s: is there already", file), "--force replaces it")
 		} else if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -23,6 +22,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"qsniff/fleet"
+	"qsniff/internal/test/freeport"
+	"qsniff/internal/test/timing"
 )
 
 // asProgram has the test's program be qsniff-hub.
@@ -74,7 +75,7 @@ func command(args ...string) *exec.Cmd {
 // start starts a hub, and waits until it is ready.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, page: freeAddress(t)}
+	p := &process{t: t, page: freeport.Addr(t)}
 	p.cmd = command(append([]string{"run", "--listen", p.page}, args...)...)
 	p.cmd.Stderr = &p.log
 	if err := p.cmd.Start(); err != nil {
@@ -87,7 +88,7 @@ func start(t *testing.T, args ...string) *process {
 			t.Log(p.log.String())
 		}
 	})
-	until(t, "it is ready", func() bool { return p.get("/readyz") == "ok\n" })
+	timing.Await(t, "it is ready", func() bool { return p.get("/readyz") == "ok\n" })
 	return p
 }
 
@@ -103,25 +104,6 @@ func (p *process) get(path string) string {
 		return ""
 	}
 	return string(text)
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(testPatience); !is(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it was never so: %s", what)
-		}
-	}
 }
 
 // writeSecret writes a file that only its owner reads.
@@ -219,15 +201,15 @@ func TestFleet(t *testing.T) {
 	}
 	hook := newHook(t)
 	hooks := writeSecret(t, dir, "hooks", "json "+hook.URL+"/x\n")
-	address := freeAddress(t)
+	address := freeport.Addr(t)
 	url := "nats://" + address
 	common := []string{"--secret", secretFile, "--nats-creds", filepath.Join(creds, "_hub.creds"), "--webhooks", hooks}
 	// The broker has a hub of its own, which stands by once the other leads: it is started first, and waits.
 	first := start(t, append(common, "--store", filepath.Join(dir, "store"), "--nats-listen", address, "--nats-config", filepath.Join(creds, "nats.conf"))...)
 	second := start(t, append(common, "--nats", url)...)
 	attack(t, secret, url, creds, "ams-1", "fra-1")
-	until(t, "the campaign is told", func() bool { return len(hook.told()) == 1 })
-	until(t, "both show it", func() bool {
+	timing.Await(t, "the campaign is told", func() bool { return len(hook.told()) == 1 })
+	timing.Await(t, "both show it", func() bool {
 		return strings.Contains(first.get("/campaigns.json"), "same_sources") && strings.Contains(second.get("/campaigns.json"), "same_sources")
 	})
 	if page := first.get("/"); !strings.Contains(page, "1 campaign goes on") {
@@ -249,7 +231,7 @@ func TestFleet(t *testing.T) {
 			t.Log(third.get("/campaigns.json"), third.get("/metrics"))
 		}
 	})
-	until(t, "one leads, and shows the campaign", func() bool {
+	timing.Await(t, "one leads, and shows the campaign", func() bool {
 		leads := 0
 		for _, p := range []*process{second, third} {
 			if strings.Contains(p.get("/metrics"), "\nqsniff_hub_leads 1\n") && strings.Contains(p.get("/campaigns.json"), "same_sources") {

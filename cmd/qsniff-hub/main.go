@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"qsniff/internal/cli"
 	"qsniff/internal/sandbox"
 )
 
@@ -28,24 +29,6 @@ const (
 // patience is how long an interrupted run may take to write what it has. Chosen: the broker has to
 // bring its streams to the disk, and systemd waits for 90 s.
 const patience = 30 * time.Second
-
-// usageError is a mistake in the command line.
-type usageError struct {
-	err  error
-	hint string
-}
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-// hintedError is a failure with a hint on what to do.
-type hintedError struct {
-	err  error
-	hint string
-}
-
-func (e *hintedError) Error() string { return e.err.Error() }
-func (e *hintedError) Unwrap() error { return e.err }
 
 // streams are a command's standard output and standard error.
 type streams struct{ out, err io.Writer }
@@ -81,17 +64,16 @@ func withCommand(args []string) []string {
 
 // reportError prints err as one line, with a hint if there is one, and returns the exit status.
 func reportError(w io.Writer, err error) int {
-	var usage *usageError
-	var hinted *hintedError
+	var hinted *cli.Error
 	var boxed *sandbox.Error
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &usage):
-		printError(w, err, usage.hint)
-		return exitUsage
 	case errors.As(err, &hinted):
-		printError(w, err, hinted.hint)
+		printError(w, err, hinted.Hint)
+		if hinted.IsUsage {
+			return exitUsage
+		}
 	case errors.As(err, &boxed):
 		printError(w, err, "--no-sandbox does without")
 	default:

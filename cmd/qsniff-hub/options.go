@@ -1,11 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"qsniff/fleet"
 	"qsniff/fleet/hub"
 	"qsniff/fleet/hub/broker"
+	"qsniff/internal/cli"
 )
 
 // brokerOptions are the flags about the broker, which several commands have.
@@ -37,20 +37,20 @@ func (o *brokerOptions) register(cmd *cobra.Command) {
 func (o *brokerOptions) dial() (broker.Dial, error) {
 	d := broker.Dial{URL: o.url, CA: o.ca}
 	if err := hub.CheckPrefix(o.prefix); err != nil {
-		return d, &usageError{err, "as in --prefix qsniff"}
+		return d, cli.Usage(err, "as in --prefix qsniff")
 	}
 	switch {
 	case o.url == "" && o.store == "":
-		return d, &usageError{errors.New("neither --store nor --nats is given"), "--store DIR has the streams of a broker within this process; --nats URL names another one"}
+		return d, cli.Usage(errors.New("neither --store nor --nats is given"), "--store DIR has the streams of a broker within this process; --nats URL names another one")
 	case o.url != "" && o.store != "":
-		return d, &usageError{errors.New("--store is for the broker within this process, --nats names another one"), "leave one of them out"}
+		return d, cli.Usage(errors.New("--store is for the broker within this process, --nats names another one"), "leave one of them out")
 	case o.url != "" && broker.PortOf(o.url) == 0:
-		return d, &usageError{errors.New("--nats: it is no address of a broker"), "as in nats://127.0.0.1:4222, or tls://broker.example:4222"}
+		return d, cli.Usage(errors.New("--nats: it is no address of a broker"), "as in nats://127.0.0.1:4222, or tls://broker.example:4222")
 	}
 	var err error
 	if o.creds != "" {
 		if d.Creds, err = broker.LoadCreds(o.creds); err != nil {
-			return d, &hintedError{err, "qsniff-hub creds makes such files"}
+			return d, cli.Hinted(err, "qsniff-hub creds makes such files")
 		}
 	}
 	return d, nil
@@ -59,7 +59,7 @@ func (o *brokerOptions) dial() (broker.Dial, error) {
 // hubOptions are the flags of run and check.
 type hubOptions struct {
 	brokerOptions
-	tellOptions
+	told       cli.TellFlags
 	configFile string
 	secretFile string
 	thresholds string
@@ -71,27 +71,23 @@ type hubOptions struct {
 	natsCA     string
 	replicas   int
 	age        time.Duration
-	size       byteSize
+	size       cli.ByteSize
 
-	listen    string
-	hosts     []string
-	tokenFile string
-	cert, key string
+	web cli.WebFlags
 
 	noSandbox bool
-	logForm   string
-	logLevel  string
+	log       cli.LogFlags
 }
 
 func (o *hubOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	o.size, o.logForm, o.logLevel = 8<<30, "text", "info"
+	o.size = 8 << 30
 	f.StringVar(&o.configFile, "config", "", "take flags from `FILE`, a TOML file with their long names")
 	f.StringVar(&o.secretFile, "secret", "", "the secret that all sensors and hubs share is in `FILE`")
 	o.brokerOptions.register(cmd)
 	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds of floods from `FILE.toml`, as qsniff floods does")
-	f.StringVar(&o.natsListen, "nats-listen", "127.0.0.1:4222", "sensors reach the broker within this process at `ADDR:PORT`; none: by --nats-config only")
+	f.StringVar(&o.natsListen, "nats-listen", usualNATS, "sensors reach the broker within this process at `ADDR:PORT`; none: by --nats-config only")
 	f.StringVar(&o.natsConfig, "nats-config", "", "who may do what at this broker is in `FILE`, as qsniff-hub creds writes it")
 	f.StringVar(&o.natsCert, "nats-cert", "", "encrypt connections of sensors, with the certificate in `FILE`, PEM")
 	f.StringVar(&o.natsKey, "nats-key", "", "the key of this certificate is in `FILE`, PEM")
@@ -99,16 +95,14 @@ func (o *hubOptions) register(cmd *cobra.Command) {
 	f.IntVar(&o.replicas, "replicas", 1, "keep streams on `N` servers of a cluster")
 	f.DurationVar(&o.age, "retention-age", 7*24*time.Hour, "keep counts for this `TIME`; incidents and campaigns ten times as long")
 	f.Var(&o.size, "retention-size", "keep so many bytes of counts; a tenth of that of incidents, and of campaigns")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:9478", "answer over HTTP at `ADDR:PORT`")
-	f.StringArrayVar(&o.hosts, "host", nil, "a `NAME` under which readers may ask, besides the address; may be given several times")
-	f.StringVar(&o.tokenFile, "web-token-file", "", "readers must bring the token in `FILE`")
-	f.StringVar(&o.cert, "web-cert", "", "encrypt, with the certificate in `FILE`, PEM")
-	f.StringVar(&o.key, "web-key", "", "the key of the certificate is in `FILE`, PEM")
-	o.tellOptions.register(cmd)
+	o.web.Register(f, "127.0.0.1:9478")
+	o.told.Register(f, "campaigns", "campaign")
 	f.BoolVar(&o.noSandbox, "no-sandbox", false, "keep all rights")
-	f.Var(&choice{&o.logForm, []string{"text", "json"}}, "log-format", "text: key=value; json: an object a line")
-	f.Var(&choice{&o.logLevel, []string{"debug", "info", "warn", "error"}}, "log-level", "log what is at least as important")
+	o.log.Register(f)
 }
+
+// usualNATS is where sensors of this machine reach the broker.
+const usualNATS = "127.0.0.1:4222"
 
 // leastAge is the shortest time that counts may be kept. Chosen: a hub that is started anew after an
 // hour still has all of it.
@@ -116,22 +110,19 @@ const leastAge = time.Hour
 
 // check returns an error for flags that cannot be.
 func (o *hubOptions) check() error {
-	for _, pair := range [][4]string{{"web-cert", o.cert, "web-key", o.key}, {"nats-cert", o.natsCert, "nats-key", o.natsKey}} {
-		if (pair[1] == "") != (pair[3] == "") {
-			return &usageError{fmt.Errorf("--%s and --%s go together", pair[0], pair[2]), "name the files of both; one file may have both"}
+	if err := cmp.Or(o.web.Check(), cli.CheckPair("nats-cert", o.natsCert, "nats-key", o.natsKey)); err != nil {
+		return err
+	}
+	if o.natsListen != "none" {
+		if err := cli.CheckAddress("nats-listen", o.natsListen, usualNATS); err != nil {
+			return err
 		}
 	}
-	if _, _, err := net.SplitHostPort(o.listen); err != nil {
-		return &usageError{fmt.Errorf("--listen %s: not an address with a port", o.listen), "as in 127.0.0.1:9478, or :9478 for all addresses"}
-	}
-	if _, _, err := net.SplitHostPort(o.natsListen); err != nil && o.natsListen != "none" {
-		return &usageError{fmt.Errorf("--nats-listen %s: not an address with a port", o.natsListen), "as in 127.0.0.1:4222, or :4222 for all addresses"}
-	}
 	if o.age < leastAge {
-		return &usageError{fmt.Errorf("--retention-age %v: at least %v", o.age, leastAge), "as in 168h"}
+		return cli.Usage(fmt.Errorf("--retention-age %v: at least %v", o.age, leastAge), "as in 168h")
 	}
 	if o.size < 64<<20 {
-		return &usageError{fmt.Errorf("--retention-size %s: at least 64M", o.size.String()), "as in 8G"}
+		return cli.Usage(fmt.Errorf("--retention-size %s: at least 64M", o.size.String()), "as in 8G")
 	}
 	return nil
 }
@@ -149,14 +140,3 @@ func (o *hubOptions) server(log *slog.Logger) broker.Options {
 // bucketRoom is what the broker may store besides the streams: the states of hubs, one that is and
 // one that is being written.
 const bucketRoom = 1 << 30
-
-// newLogger returns the logger of the run, on standard error.
-func (o *hubOptions) newLogger(w io.Writer) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(o.logLevel)) // the flag has no other values
-	opt := &slog.HandlerOptions{Level: level}
-	if o.logForm == "json" {
-		return slog.New(slog.NewJSONHandler(w, opt))
-	}
-	return slog.New(slog.NewTextHandler(w, opt))
-}

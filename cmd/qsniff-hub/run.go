@@ -9,19 +9,17 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 
 	"qsniff/fleet/hub"
 	"qsniff/fleet/hub/broker"
 	"qsniff/fleet/hub/web"
+	"qsniff/internal/cli"
 	"qsniff/internal/sandbox"
 	"qsniff/internal/systemd"
 	"qsniff/monitor/metrics"
@@ -84,11 +82,12 @@ type running struct {
 	told    *tell.Messenger // nil: nobody is told
 	hub     *hub.Hub
 	server  *serve.Server
+	cert    cli.Certificate
 }
 
 // runHub runs a hub until ctx ends.
 func runHub(ctx context.Context, o *hubOptions, io streams) error {
-	r := &running{opts: o, log: o.newLogger(io.err)}
+	r := &running{opts: o, log: o.log.NewLogger(io.err)}
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer r.close()
@@ -132,7 +131,7 @@ func (r *running) open(ctx context.Context) error {
 	if options.Secret, err = loadSecret(o.secretFile); err != nil {
 		return err
 	}
-	if options.Thresholds, err = loadThresholds(o.thresholds); err != nil {
+	if options.Thresholds, err = cli.LoadThresholds(o.thresholds); err != nil {
 		return err
 	}
 	if r.manager, err = systemd.Connect(); err != nil {
@@ -144,7 +143,7 @@ func (r *running) open(ctx context.Context) error {
 	if err := r.connect(dial); err != nil {
 		return err
 	}
-	c, err := o.config()
+	c, err := o.told.Config()
 	if err != nil {
 		return err
 	}
@@ -165,27 +164,20 @@ func (r *running) open(ctx context.Context) error {
 // listen opens the socket for readers, or takes over that of the manager.
 func (r *running) listen(ctx context.Context) error {
 	o := r.opts
-	token, err := loadToken(o.tokenFile)
+	token, err := loadToken(o.web.TokenFile)
 	if err != nil {
 		return err
 	}
-	config, err := loadTLS(o.cert, o.key)
+	config, err := r.cert.Load(&o.web)
 	if err != nil {
 		return err
 	}
-	l, err := systemd.Listener()
-	if l == nil && err == nil {
-		l, err = serve.Listen(ctx, o.listen)
-	}
+	l, err := o.web.OpenListener(ctx)
 	if err != nil {
-		return &hintedError{fmt.Errorf("--listen %s: %w", o.listen, err), "another program may have the port; --listen names another one"}
+		return err
 	}
-	r.server, err = serve.New(l, serve.Options{Hosts: o.hosts, Token: token, TLS: config, Health: r.health, Log: r.log})
-	if err != nil {
+	if r.server, err = o.web.NewServer(l, serve.Options{Token: token, TLS: config, Health: r.health, Log: r.log}); err != nil {
 		l.Close()
-	}
-	if errors.Is(err, serve.ErrNoToken) {
-		return &usageError{fmt.Errorf("--listen %s: %w", o.listen, err), "--web-token-file FILE names one; 127.0.0.1 needs none"}
 	}
 	return err
 }
@@ -202,45 +194,41 @@ func (r *running) connect(dial broker.Dial) (err error) {
 	if r.opts.url != "" {
 		r.conn, err = dial.Connect()
 		if err != nil {
-			return &hintedError{err, "is it there, with JetStream, and are --nats-creds for it?"}
+			return cli.Hinted(err, "is it there, with JetStream, and are --nats-creds for it?")
 		}
 		return nil
 	}
 	r.broker, err = broker.Start(r.opts.server(r.log))
 	switch {
 	case errors.Is(err, broker.ErrOpen):
-		return &usageError{fmt.Errorf("--nats-listen %s: %w", r.opts.natsListen, err), "qsniff-hub creds makes them, and the file for --nats-config; 127.0.0.1 needs none"}
+		return cli.Usage(fmt.Errorf("--nats-listen %s: %w", r.opts.natsListen, err), "qsniff-hub creds makes them, and the file for --nats-config; 127.0.0.1 needs none")
 	case errors.Is(err, broker.ErrInUse):
-		return &hintedError{fmt.Errorf("--store %w", err), "several hubs share one broker: --nats names it"}
+		return cli.Hinted(fmt.Errorf("--store %w", err), "several hubs share one broker: --nats names it")
 	case err != nil:
 		return err
 	}
 	r.conn, err = r.broker.Connect(dial)
 	if err != nil {
-		return &hintedError{err, "--nats-creds names the hub's credentials for --nats-config"}
+		return cli.Hinted(err, "--nats-creds names the hub's credentials for --nats-config")
 	}
 	return nil
 }
 
-// scrapesAtOnce is how many scrapes are answered at a time.
-const scrapesAtOnce = 4
-
 // addPages adds what readers may ask for.
 func (r *running) addPages() error {
-	pages, err := web.New(r.hub.View, version())
+	b := cli.ReadBuild(packaged)
+	pages, err := web.New(r.hub.View, b.Short())
 	if err != nil {
 		return err
 	}
 	if err := pages.Register(r.server); err != nil {
 		return err
 	}
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(web.NewCollector(r.hub.View), metrics.NewServerCollector(r.server.Stats, nil), metrics.NewBuildInfo(version(), "", runtime.Version()),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	all := []prometheus.Collector{web.NewCollector(r.hub.View), metrics.NewServerCollector(r.server.Stats, nil), metrics.NewBuildInfo(b.Version, b.Revision, b.Go)}
 	if r.told != nil {
-		reg.MustRegister(metrics.NewToldCollector(r.told.Counts))
+		all = append(all, metrics.NewToldCollector(r.told.Counts))
 	}
-	r.server.Handle("/metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: scrapesAtOnce, ErrorHandling: promhttp.ContinueOnError}))
+	r.server.Handle("/metrics", metrics.NewHandler(all...))
 	return nil
 }
 
@@ -270,32 +258,23 @@ func (r *running) enterSandbox() error {
 		r.log.Warn("no sandbox", "why", "--no-sandbox")
 		return nil
 	}
-	p := sandbox.Policy{Read: existing("/proc/self", "/proc/stat")}
+	var p sandbox.Policy
+	p.AllowFigures()
 	if o.store != "" {
 		p.Trees = []string{o.store}
 	}
-	if o.tokenFile != "" {
-		p.Read = append(p.Read, filepath.Dir(o.tokenFile))
+	if o.web.TokenFile != "" {
+		p.Read = append(p.Read, filepath.Dir(o.web.TokenFile))
 	}
 	if o.url != "" { // names are resolved anew with each connection
-		p.Connect, p.SendUDP = []uint16{broker.PortOf(o.url), 53}, []uint16{53}
-		p.Read = append(p.Read, existing("/etc", "/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/connman")...)
+		p.AllowNames()
+		p.Connect = append(p.Connect, broker.PortOf(o.url))
 	}
 	status, err := sandbox.Enter(p)
 	if err == nil {
 		r.log.Info("sandbox", "status", status.String())
 	}
 	return err
-}
-
-// existing returns those paths that are there.
-func existing(paths ...string) (all []string) {
-	for _, p := range paths {
-		if _, err := os.Stat(p); err == nil {
-			all = append(all, p)
-		}
-	}
-	return all
 }
 
 // readyEvery is how often it is looked whether the hub has read what there was.
@@ -337,11 +316,11 @@ func (r *running) watch(ctx context.Context, hangup <-chan os.Signal) {
 func (r *running) reload() {
 	r.manager.Reloading()
 	defer r.manager.Notify("READY=1")
-	token, err := loadToken(r.opts.tokenFile)
+	token, err := loadToken(r.opts.web.TokenFile)
 	if r.told != nil {
 		r.told.Reopen()
-		if r.opts.hooks != "" {
-			err = cmp.Or(err, r.told.ReloadHooks(r.opts.hooks))
+		if r.opts.told.Hooks != "" {
+			err = cmp.Or(err, r.told.ReloadHooks(r.opts.told.Hooks))
 		}
 	}
 	if err != nil {

@@ -12,10 +12,10 @@ type Counters struct {
 	Corrected  uint64 `json:"corrected"`  // messages with figures that cannot be
 	Windows    uint64 `json:"windows"`    // closed, the late ones included
 
-	SensorsRefused   uint64 `json:"sensors_refused"`   // messages of sensors beyond maxSensors
-	SensorsForgotten uint64 `json:"sensors_forgotten"` // silent for forgetAfter, or for a new one
-	ServersRefused   uint64 `json:"servers_refused"`   // messages of servers beyond maxServers
-	ServersForgotten uint64 `json:"servers_forgotten"`
+	SensorsRefused   uint64 `json:"sensors_refused"` // messages of sensors beyond maxSensors
+	SensorsEvicted   uint64 `json:"sensors_evicted"` // silent for expireAfter, or replaced by a new one
+	ServersRefused   uint64 `json:"servers_refused"` // messages of servers beyond maxServers
+	ServersEvicted   uint64 `json:"servers_evicted"`
 	RecordsRefused   uint64 `json:"records_refused"`   // raised servers beyond maxRecords: not judged with the others
 	WindowsHurried   uint64 `json:"windows_hurried"`   // late ones closed early, as more than manyWindows were open
 	WindowsRefused   uint64 `json:"windows_refused"`   // messages of windows beyond maxWindows, or sensorWindows of one

@@ -31,7 +31,7 @@ type Engine struct {
 	compared int // pairs of incidents, in this close
 }
 
-// state is all that an engine knows: what Snapshot returns.
+// state is all that an engine holds: what Snapshot returns.
 type state struct {
 	HasBegun    bool
 	Closed      int64 // index of the last window that was closed
@@ -55,7 +55,7 @@ func newState() state {
 		Carpets: map[streakKey]*streak{}, Incidents: map[incidentKey]*incident{}}
 }
 
-// New returns an engine that knows nothing yet.
+// New returns an engine that has seen no message.
 func New(o Options) *Engine {
 	if o.Thresholds == (flood.Thresholds{}) {
 		o.Thresholds = flood.Defaults()
@@ -193,7 +193,7 @@ func (e *Engine) closeWindow(w *window) {
 	}
 }
 
-// findServer returns a server that was not forgotten in the meantime; else nil.
+// findServer returns a server that was not evicted in the meantime; else nil.
 func (e *Engine) findServer(k entryKey) *serverState {
 	if s := e.state.Sensors[k.Sensor]; s != nil {
 		if i, found := s.findServer(k.Addr); found {

@@ -232,8 +232,8 @@ func TestLimits(t *testing.T) {
 		t.Error("no room for a new sensor in place of a silent one")
 	}
 	names := e.Sensors()
-	if c := e.Counters(); c.SensorsForgotten != 1 || slices.ContainsFunc(names, func(s Sensor) bool { return s.Name == "s00000" }) || c.Silent != maxSensors-2 {
-		t.Errorf("%d forgotten, %d silent", c.SensorsForgotten, c.Silent)
+	if c := e.Counters(); c.SensorsEvicted != 1 || slices.ContainsFunc(names, func(s Sensor) bool { return s.Name == "s00000" }) || c.Silent != maxSensors-2 {
+		t.Errorf("%d evicted, %d silent", c.SensorsEvicted, c.Silent)
 	}
 }
 

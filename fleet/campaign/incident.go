@@ -26,7 +26,7 @@ const (
 	ofOthers
 )
 
-// familyOf returns the family of a kind; ofNone: notes are of no campaign.
+// familyOf returns the family of a kind; ofNone: notes are of no campaign, and no tools of one's own.
 func familyOf(k flood.Kind) family {
 	switch k {
 	case flood.FloodFew, flood.FloodDistributed, flood.FloodSpoofed, flood.FloodSuspect:
@@ -183,7 +183,7 @@ func (e *Engine) takeIncidents(now int64) {
 	}
 	for k, x := range st.Incidents {
 		if x.Course == "" && x.End != 0 && now-max(x.End, x.Updated) > holdSilent {
-			e.forgetIncident(k)
+			e.dropIncident(k)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (e *Engine) takeEvents(events []*incident) {
 	}
 }
 
-func (e *Engine) forgetIncident(k incidentKey) {
+func (e *Engine) dropIncident(k incidentKey) {
 	delete(e.state.Incidents, k)
 	if s := e.state.Sensors[k.Sensor]; s != nil {
 		s.incidents--

@@ -29,8 +29,8 @@ const (
 	lull = int64(30 * time.Second)
 	// unheardAfter is the same for a server of a sensor that speaks. Chosen: longer than a restart takes.
 	unheardAfter = int64(5 * time.Minute)
-	// forgetAfter is how long a silent sensor, or an unheard server, is kept. Chosen: a week's holidays.
-	forgetAfter = int64(7 * 24 * time.Hour)
+	// expireAfter is how long a silent sensor, or an unheard server, is kept. Chosen: a week's holidays.
+	expireAfter = int64(7 * 24 * time.Hour)
 	// linkQuiet is how long after its last incident a campaign is over. Chosen: who walks from host to host
 	// goes on within minutes. So far apart are two incidents that belong together, at the most.
 	linkQuiet = int64(10 * time.Minute)

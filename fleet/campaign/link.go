@@ -270,11 +270,11 @@ func commonestKind(kinds map[flood.Kind]int) (best flood.Kind) {
 	return best
 }
 
-// releaseIncidents forgets the incidents of a campaign that is over.
+// releaseIncidents drops the incidents of a campaign that is over.
 func (e *Engine) releaseIncidents(c *course) {
 	for k, x := range e.state.Incidents {
 		if x.Course == c.ID {
-			e.forgetIncident(k)
+			e.dropIncident(k)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // networkCounts counts the queries of networks, at most windowNetworks of them: as there is no room for
-// all, those with the least are forgotten.
+// all, those with the least are evicted.
 type networkCounts map[fleet.Sealed]uint64
 
 // add adds the busiest networks of a server.

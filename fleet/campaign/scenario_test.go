@@ -84,6 +84,20 @@ var scenarios = []scenario{
 			})
 		})
 	}},
+	{name: "a monitor of one's own asks too often everywhere", play: func(w *world) {
+		w.run(60*sec, func() {
+			w.everyServer(func(h *host, s int) {
+				for range w.times(40) {
+					h.visit(ownTool, h.servers[s])
+				}
+			})
+		})
+		for _, h := range w.hosts {
+			if !slices.Equal(h.found, []string{"own_tool_storm", "own_tool_storm"}) {
+				w.t.Errorf("%s found %v", h.name, h.found)
+			}
+		}
+	}},
 	{name: "calm", play: func(w *world) { w.run(60*sec, nil) }, quietHosts: true},
 	{name: "a crowd after an update", quietHosts: true, raised: 16, play: func(w *world) {
 		w.run(60*sec, func() {
@@ -127,7 +141,7 @@ var scenarios = []scenario{
 			}
 		})
 	}},
-	{name: "two botnets, and clients behind one address", play: func(w *world) {
+	{name: "two botnets, and clients that share an address", play: func(w *world) {
 		w.run(60*sec, func() {
 			for i := range 2 {
 				h := w.hosts[3*i]

@@ -83,7 +83,7 @@ func (e *Engine) sensorOf(name string, broker int64) *sensorState {
 	if len(name) == 0 || len(name) > fleet.MaxName {
 		return nil
 	}
-	if len(e.state.Sensors) >= maxSensors && !e.forgetLongestSilent() {
+	if len(e.state.Sensors) >= maxSensors && !e.evictLongestSilent() {
 		e.state.Counters.SensorsRefused++
 		return nil
 	}
@@ -92,8 +92,8 @@ func (e *Engine) sensorOf(name string, broker int64) *sensorState {
 	return s
 }
 
-// forgetLongestSilent makes room for a sensor in place of a silent one.
-func (e *Engine) forgetLongestSilent() bool {
+// evictLongestSilent makes room for a sensor in place of a silent one.
+func (e *Engine) evictLongestSilent() bool {
 	var x *sensorState
 	for _, s := range e.state.Sensors {
 		if s.Silent && (x == nil || s.Heard < x.Heard || s.Heard == x.Heard && s.Name < x.Name) {
@@ -103,13 +103,13 @@ func (e *Engine) forgetLongestSilent() bool {
 	if x == nil {
 		return false
 	}
-	e.forgetSensor(x)
+	e.evictSensor(x)
 	return true
 }
 
-func (e *Engine) forgetSensor(s *sensorState) {
+func (e *Engine) evictSensor(s *sensorState) {
 	delete(e.state.Sensors, s.Name)
-	e.state.Counters.SensorsForgotten++
+	e.state.Counters.SensorsEvicted++
 	for _, r := range s.Runs {
 		e.state.Counters.Lost = addUp(e.state.Counters.Lost, addUp(r.Lost, r.missing()))
 	}
@@ -153,7 +153,7 @@ func (e *Engine) serverOf(s *sensorState, a netip.AddrPort, end int64) *serverSt
 			return nil
 		}
 		s.Servers = slices.Delete(s.Servers, k, k+1)
-		e.state.Counters.ServersForgotten++
+		e.state.Counters.ServersEvicted++
 		i, _ = s.findServer(a)
 	}
 	v := &serverState{Server: Server{Sensor: s.Name, Addr: a, Heard: end}}
@@ -169,7 +169,7 @@ func (st *state) noteSpoken(broker int64) {
 	st.Spoken = max(st.Spoken, broker)
 }
 
-// watchSensors tells of sensors that fell silent or are heard again by a time of the broker, and forgets
+// watchSensors tells of sensors that fell silent or are heard again by a time of the broker, and evicts
 // what was not heard of for long.
 func (e *Engine) watchSensors(now int64) {
 	for _, s := range e.sortedSensors() {
@@ -181,25 +181,25 @@ func (e *Engine) watchSensors(now int64) {
 				e.options.Sensor(&view)
 			}
 		}
-		if now-s.Heard > forgetAfter {
-			e.forgetSensor(s)
+		if now-s.Heard > expireAfter {
+			e.evictSensor(s)
 			continue
 		}
 		n := len(s.Servers)
-		s.Servers = slices.DeleteFunc(s.Servers, func(v *serverState) bool { return now-v.Heard > forgetAfter })
-		e.state.Counters.ServersForgotten += uint64(n - len(s.Servers))
+		s.Servers = slices.DeleteFunc(s.Servers, func(v *serverState) bool { return now-v.Heard > expireAfter })
+		e.state.Counters.ServersEvicted += uint64(n - len(s.Servers))
 	}
 }
 
 // sortedSensors returns the sensors by name.
 func (e *Engine) sortedSensors() []*sensorState {
-	if len(e.sorted) != len(e.state.Sensors) || e.sortedOf != e.state.Counters.SensorsForgotten {
+	if len(e.sorted) != len(e.state.Sensors) || e.sortedOf != e.state.Counters.SensorsEvicted {
 		e.sorted = e.sorted[:0]
 		for _, s := range e.state.Sensors {
 			e.sorted = append(e.sorted, s)
 		}
 		slices.SortFunc(e.sorted, func(a, b *sensorState) int { return compareText(a.Name, b.Name) })
-		e.sortedOf = e.state.Counters.SensorsForgotten
+		e.sortedOf = e.state.Counters.SensorsEvicted
 	}
 	return slices.Clone(e.sorted)
 }

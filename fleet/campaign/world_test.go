@@ -11,16 +11,20 @@ import (
 	"time"
 
 	"qsniff/dissect"
-	"qsniff/dissect/protocols"
 	"qsniff/fleet"
 	"qsniff/fleet/sensor"
 	"qsniff/flood"
+	"qsniff/internal/hostset"
+	"qsniff/internal/test/protos"
 	"qsniff/monitor"
 	"qsniff/track"
 )
 
 // dawn is when the hosts of a world begin to capture.
 const dawn = int64(1_772_366_400e9)
+
+// ownTool is a monitor of who runs the hosts, which their sensors know.
+var ownTool = track.Host(netip.MustParseAddr("192.0.2.9").As16())
 
 // delivery is a message as the hub gets it.
 type delivery struct {
@@ -53,11 +57,9 @@ type host struct {
 
 func newWorld(t testing.TB, hosts int) *world {
 	t.Helper()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	w := &world{t: t, r: rand.New(rand.NewPCG(1, 2)), types: map[string]*dissect.Type{}}
+	var err error
 	if w.secret, err = fleet.NewSecret([]byte("of all sensors and hubs")); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +71,10 @@ func newWorld(t testing.TB, hosts int) *world {
 			}
 		}
 	}
+	own, err := hostset.ParseNetworks(ownTool.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range hosts {
 		h := &host{w: w, name: fmt.Sprintf("host-%02d", i+1)}
 		for port := range 2 {
@@ -77,6 +83,7 @@ func newWorld(t testing.TB, hosts int) *world {
 		meter := monitor.New(reg.Protos(), monitor.Options{Servers: h.servers, MaxServers: 64, Scale: .05, Clock: func() int64 { return 0 }})
 		detector := flood.New(flood.Defaults(), .1, nil)
 		detector.Know(reg.ServerPorts(), reg.ForeignTypes())
+		detector.SetOwn(own)
 		s := sensor.New(sensor.Options{Meter: meter, Detector: detector, Secret: w.secret, Name: h.name, Run: "5f0c", Program: "1.0", Input: "eth0", Put: h.put})
 		detector.AddObserver(s.AddIncident)
 		detector.AddObserver(flood.WarningsOnly(func(in *flood.Incident, e flood.Event) {

@@ -29,7 +29,7 @@
 //
 // # What is counted
 //
-// Between the mark and the report that a Note was delivered a hub can die. Nobody knows then whether it
+// Between the mark and the report that a Note was delivered a hub can die. It cannot be determined then whether it
 // was told: such an event counts as uncertain and is not told again. Messages that the streams dropped
 // before they were read count as lost, those that Parse refuses by reason and sensor.
 package hub

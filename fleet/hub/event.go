@@ -40,7 +40,7 @@ func (x *leader) addSensor(s *campaign.Sensor) {
 	}{eventSensor, s})
 }
 
-// add adds an event to those that are to be told.
+// add appends an event to those that wait until they are told.
 func (x *leader) add(kind, id string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil { // a figure that is none

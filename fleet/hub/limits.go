@@ -36,8 +36,8 @@ const (
 	// as of other. Chosen: whoever can publish may invent names.
 	mostRefusers = 512
 
-	// duplicates is for how long the broker knows messages by their ids. Chosen: that of NATS; a sensor
-	// sends again what it has no ack for after seconds, and the engine knows the numbers of the rest.
+	// duplicates is for how long the broker recognises a message that it has had by its id. Chosen: that of NATS; a sensor
+	// sends again what it has no ack for after seconds, and the engine holds the numbers of the rest.
 	duplicates = 2 * time.Minute
 
 	// headRoom is what a message of a stream has besides its body: the headers with its id and time.

@@ -51,8 +51,8 @@ func (r *reader) look(ctx context.Context) (now int64, err error) {
 	return info.TimeStamp.UnixNano(), nil
 }
 
-// behind returns how many messages are to be read.
-func (r *reader) behind() uint64 {
+// unread returns how many messages are to be read.
+func (r *reader) unread() uint64 {
 	if r.target < r.next {
 		return 0
 	}
@@ -67,7 +67,7 @@ func (r *reader) seek(next uint64) {
 
 // peek returns the next message, nil if none is left of those that were there at look.
 func (r *reader) peek(ctx context.Context) (*received, error) {
-	if r.head != nil || r.behind() == 0 {
+	if r.head != nil || r.unread() == 0 {
 		return r.head, nil
 	}
 	if r.it == nil {

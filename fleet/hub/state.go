@@ -23,7 +23,7 @@ const (
 )
 
 // stateVersion is that of the state. One of another version is an error: an older hub must not write
-// over what a newer one knows.
+// over what a newer one wrote.
 const stateVersion = 1
 
 // head is the value of keyHead.
@@ -52,7 +52,7 @@ type Totals struct {
 	Lost      uint64 `json:"lost"`      // dropped by the streams before they were read
 	Events    uint64 `json:"events"`    // of campaigns
 	Told      uint64 `json:"told"`      // of these, those that were passed on to who is told
-	Uncertain uint64 `json:"uncertain"` // of which nobody knows whether they were
+	Uncertain uint64 `json:"uncertain"` // of which it cannot be determined whether they were
 	LetGo     uint64 `json:"let_go"`    // told, and let go before they were known to be delivered
 }
 

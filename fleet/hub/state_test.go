@@ -10,7 +10,7 @@ import (
 )
 
 // TestState: a state of several shards is read as it was written; of two that write, the second gets
-// errLost, and leaves nothing behind.
+// errLost, and leaves nothing of its own.
 func TestState(t *testing.T) {
 	w := newWorld(t)
 	h := w.hub(w.dial(nil), nil)

@@ -12,11 +12,11 @@ import (
 
 // View is what a hub shows. Nobody changes it.
 type View struct {
-	ID     string // of this hub; empty: nothing is known yet
+	ID     string // of this hub; empty: unknown as yet
 	Leader Holder
-	Leads  bool  // this hub leads
-	At     int64 // the broker's time in Unix nanoseconds, up to which messages were read; 0: unknown
-	Behind uint64
+	Leads  bool   // this hub leads
+	At     int64  // the broker's time in Unix nanoseconds, up to which messages were read; 0: unknown
+	Unread uint64 // messages in the streams
 
 	Sensors  []campaign.Sensor
 	Open     []Shown
@@ -49,7 +49,7 @@ func (x *leader) show(ctx context.Context) {
 	x.shown = time.Now()
 	v := x.viewOf(ctx, x.engine, x.state)
 	v.Leads, v.Leader = true, x.me
-	v.Behind = x.counts.behind() + x.events.behind()
+	v.Unread = x.counts.unread() + x.events.unread()
 	x.view.Store(v)
 }
 

@@ -84,7 +84,7 @@ const fileMode = 0o600
 
 // loaded is what a start found.
 type loaded struct {
-	damaged int // files that do not end with a record
+	torn    int // files that do not end with a record
 	foreign int // messages of other sensors, or of no kind, which are dropped
 	dropped int // messages that a smaller spool has no room for
 }
@@ -138,7 +138,7 @@ func (d *disk) loadSegment(name string, isOurs func(*Message) bool, found *loade
 		}
 	})
 	if err != nil && len(text) > 0 { // an empty one is of a process that was killed
-		found.damaged++
+		found.torn++
 	}
 	s.size, s.read = int64(end), s.head
 	d.segments, d.size = append(d.segments, s), d.size+s.size

@@ -125,9 +125,9 @@ func spoolSize(t *testing.T, dir string) (n int64) {
 	return n
 }
 
-// TestSpoolIsDamaged: torn, changed and foreign records, and files that are none, cost what they are and
+// TestSpoolIsTorn: torn, changed and foreign records, and files that are none, cost what they are and
 // nothing else, and are counted.
-func TestSpoolIsDamaged(t *testing.T) {
+func TestSpoolIsTorn(t *testing.T) {
 	b := natstest.Start(t, nil)
 	makeStream(t, b.Connect())
 	dir := t.TempDir()
@@ -165,7 +165,7 @@ func TestSpoolIsDamaged(t *testing.T) {
 	if c != (Counts{Sent: 5, Dropped: 4, Refused: 1}) {
 		t.Errorf("%+v", c)
 	}
-	if log := o.said(); !strings.Contains(log, "4 files in it are damaged") || !strings.Contains(log, "1 messages in it were of another sensor") {
+	if log := o.said(); !strings.Contains(log, "4 files in it end within a record") || !strings.Contains(log, "1 messages in it were of another sensor") {
 		t.Errorf("%s", log)
 	}
 	checkStream(t, numbers(t, b.Connect()), "a 1 1", "a 3 3", "a 6 6", "a 8 8", "c 1 1")

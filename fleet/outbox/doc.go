@@ -15,15 +15,15 @@
 // # Order
 //
 // A connection delivers what is published on it from the first to some last one. What was not
-// acknowledged when it ended is published again on the next one, from the oldest on: the broker has some
+// acknowledged when it ended is published again on the next one, from the oldest on: the broker has part
 // of it already, and drops that by the message's number. A connection begins with one message in flight,
 // and has more as acknowledgements come, so that a broker that takes none gets no later ones before it.
 //
 // # Once each
 //
-// The broker knows numbers for as long as the stream's window for duplicates is (StreamConfig.Duplicates).
+// The broker recognises numbers for as long as the stream's window for duplicates is (StreamConfig.Duplicates).
 // A message whose acknowledgement was lost in an outage that is longer than the window is in the stream
-// twice: whoever reads the stream knows both by sensor, run and number.
+// twice: whoever reads the stream recognises both by sensor, run and number.
 //
 // # Disk
 //

@@ -14,7 +14,7 @@ import (
 	"qsniff/internal/digits"
 )
 
-// identity is what a sensor shows to brokers, and by what it knows them. The files are read again for
+// identity is what a sensor shows to brokers, and by what it recognises them. The files are read again for
 // each connection, so that they can be replaced; what cannot be read or used then leaves the last one.
 type identity struct {
 	creds, ca string      // files

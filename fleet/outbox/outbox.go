@@ -62,12 +62,12 @@ func Open(opt Options) (*Outbox, error) {
 	}
 	o.spool.disk = disk
 	o.counts.Refused = uint64(found.foreign)
-	o.counts.Dropped = uint64(found.dropped + found.damaged)
+	o.counts.Dropped = uint64(found.dropped + found.torn)
 	o.counts.Waiting = o.spool.waiting()
 	for _, x := range []struct { // logged by Run: nobody listens before
 		n    int
 		what string
-	}{{found.damaged, "files in it are damaged, and have been read up to there"}, {found.foreign, "messages in it were of another sensor, and are gone"},
+	}{{found.torn, "files in it end within a record, or with something else, and have been read up to there"}, {found.foreign, "messages in it were of another sensor, and are gone"},
 		{found.dropped, "messages in it have no room any more, and are gone"}} {
 		if x.n > 0 {
 			o.found = append(o.found, fmt.Sprintf("the spool %s: %d %s", opt.Spool, x.n, x.what))

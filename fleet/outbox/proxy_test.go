@@ -86,8 +86,8 @@ func (p *proxy) cut() {
 	p.conns = nil
 }
 
-// TestAcknowledgementsLost: the broker has messages that the sensor does not know of, and the connection
-// ends, or the process: all that is published again is dropped as known, and the order stays.
+// TestAcknowledgementsLost: the broker has messages whose acknowledgements the sensor lacks, and the connection
+// ends, or the process: all that is published again is dropped as a repeat, and the order stays.
 func TestAcknowledgementsLost(t *testing.T) {
 	t.Parallel()
 	b := natstest.Start(t, nil)

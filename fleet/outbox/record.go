@@ -68,14 +68,14 @@ func appendRecord(b []byte, m *Message) []byte {
 	return b
 }
 
-// errDamaged is that a file does not go on with a record.
-var errDamaged = errors.New("damaged")
+// errNoRecord is that a file does not go on with a record.
+var errNoRecord = errors.New("no record")
 
 // recordLength returns the length of the record that begins with head, which has recordHead bytes.
 func recordLength(head []byte) (int, error) {
 	n := int64(binary.LittleEndian.Uint32(head[1:])) + recordHead
 	if state := head[0]; n > maxRecord || state != stateWaiting && state != stateDone {
-		return 0, errDamaged
+		return 0, errNoRecord
 	}
 	return int(n), nil
 }
@@ -83,20 +83,20 @@ func recordLength(head []byte) (int, error) {
 // parseRecord reads the record that b begins with. The message is a part of b.
 func parseRecord(b []byte) (m Message, state byte, length int, err error) {
 	if len(b) < recordHead {
-		return m, 0, 0, errDamaged
+		return m, 0, 0, errNoRecord
 	}
 	length, err = recordLength(b)
 	if err != nil || length > len(b) {
-		return m, 0, 0, errDamaged
+		return m, 0, 0, errNoRecord
 	}
 	body := b[recordHead:length]
 	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(b[5:]) {
-		return m, 0, 0, errDamaged
+		return m, 0, 0, errNoRecord
 	}
 	kind, body, isKind := cutWord(body)
 	id, line, isID := cutWord(body)
 	if !isKind || !isID {
-		return m, 0, 0, errDamaged
+		return m, 0, 0, errNoRecord
 	}
 	return Message{fleet.Kind(kind), string(id), line}, b[0], length, nil
 }
@@ -110,10 +110,10 @@ func cutWord(b []byte) (word, rest []byte, ok bool) {
 }
 
 // scan calls visit with each record of a file and where it begins. It returns where the last one ends,
-// and errDamaged if something else follows.
+// and errNoRecord if something else follows.
 func scan(file []byte, visit func(m *Message, state byte, at, length int)) (end int, err error) {
 	if !strings.HasPrefix(string(file[:min(len(file), len(magic))]), magic) {
-		return 0, errDamaged
+		return 0, errNoRecord
 	}
 	for end = len(magic); end < len(file); {
 		m, state, length, err := parseRecord(file[end:])

@@ -113,7 +113,7 @@ func wordsForNetwork(err error) string {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &name) && name.IsNotFound:
-		return "nobody knows the name of the broker"
+		return "no server of names has the name of the broker"
 	case errors.As(err, &name):
 		return "no server of names answers"
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, syscall.ECONNREFUSED):

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"qsniff/dissect"
-	"qsniff/dissect/protocols"
 	"qsniff/fleet"
 	"qsniff/flood"
+	"qsniff/internal/test/protos"
 	"qsniff/monitor"
 	"qsniff/track"
 )
@@ -41,10 +41,7 @@ type host struct {
 // newHost returns a host with servers that were named. change changes the options of its sensor.
 func newHost(t testing.TB, servers []netip.AddrPort, change func(*Options)) *host {
 	t.Helper()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	secret, err := fleet.NewSecret([]byte("of all sensors and hubs"))
 	if err != nil {
 		t.Fatal(err)

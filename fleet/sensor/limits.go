@@ -20,8 +20,8 @@ const (
 
 	// incidentsEach is how many Incidents that begin or end there are in a window, and updatesEach
 	// how many that change: an incident changes once in each, and is told as it is at the end.
-	// What is beyond is left out, and counted as unsent. Chosen: what one attack makes is one
-	// incident or a few, and the detector opens at most 50 of a kind in a minute.
+	// What is beyond is dropped, and counted as unsent. Chosen: what one attack makes is one
+	// incident or one for each kind, and the detector opens at most 50 of a kind in a minute.
 	incidentsEach = 48
 	updatesEach   = 16
 
@@ -32,7 +32,7 @@ const (
 	// changed, as that of the players.
 	inventoryEvery = 5 * time.Minute
 
-	// maxLine is the longest Incident.Line. A longer one is left out, and counted as unsent.
+	// maxLine is the longest Incident.Line. A longer one is dropped, and counted as unsent.
 	maxLine = 16 << 10
 
 	// emptyWindows is how many windows without a packet are told of after one with packets, where

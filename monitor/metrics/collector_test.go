@@ -19,8 +19,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"qsniff/dissect"
-	"qsniff/dissect/protocols"
 	"qsniff/flood"
+	"qsniff/internal/test/protos"
 	"qsniff/monitor"
 	"qsniff/monitor/serve"
 	"qsniff/render/counters"
@@ -37,10 +37,7 @@ const (
 // newMeter returns a meter that has counted a bit of everything, and how to count on.
 func newMeter(t *testing.T) (m *monitor.Meter, poll func()) {
 	t.Helper()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	types := map[string]*dissect.Type{}
 	for _, p := range reg.Protos() {
 		for _, x := range p.Types {

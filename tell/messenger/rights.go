@@ -2,22 +2,14 @@ package messenger
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 
 	"qsniff/internal/sandbox"
 	"qsniff/tell"
 )
 
-// dns is the port of servers of names, UDP and TCP; https that of services, where their address has
-// none.
-const dns, https = 53, 443
-
-// readable are folders and files that are read when a name is resolved. All of /etc is among them:
-// the file with the servers of names is replaced by another one when these change, to which a rule
-// for the file itself would not apply.
-var readable = []string{"/etc", "/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/connman"}
+// https is the port of services whose address has none.
+const https = 443
 
 // enterSandbox gives up what the sinks do not need, and returns what that is in words. Programs
 // that are started have the rights of who started qsniff: they load rules of firewalls.
@@ -52,20 +44,10 @@ func (s *server) enterSandbox() (string, error) {
 	return status.String(), err
 }
 
-// allowNames adds what it takes to find hosts by their names.
-func allowNames(p *sandbox.Policy) {
-	for _, path := range readable {
-		if _, err := os.Stat(path); err == nil && !slices.Contains(p.Read, path) {
-			p.Read = append(p.Read, path)
-		}
-	}
-	p.Connect, p.SendUDP = append(p.Connect, dns), []uint16{dns}
-}
-
 // addRights adds what it takes to reach the broker, and to read credentials again and the spool. Whoever
 // replaces a file makes another one of its name, so the right is one to the folder.
 func (f *fleetPost) addRights(p *sandbox.Policy, c *tell.Fleet) error {
-	allowNames(p)
+	p.AllowNames()
 	for _, b := range f.brokers {
 		p.Connect = append(p.Connect, b.Port)
 	}
@@ -111,7 +93,7 @@ func policyFor(c *tell.Config, hooks []tell.Hook) (p sandbox.Policy, err error) 
 	if len(hooks) == 0 && c.HooksFile == "" {
 		return p, nil
 	}
-	allowNames(&p)
+	p.AllowNames()
 	if c.HooksFile != "" {
 		p.Read = append(p.Read, filepath.Dir(c.HooksFile))
 	}

@@ -129,7 +129,7 @@ func TestServeFails(t *testing.T) {
 	}
 }
 
-// TestLastWords: what is not delivered some time after the run ended is given up, and counted; a
+// TestLastWords: what is not delivered within a time after the run ended is dropped, and counted; a
 // sink that stalls keeps no other from its notes.
 func TestLastWords(t *testing.T) {
 	over := make(chan struct{})

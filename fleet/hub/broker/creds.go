@@ -17,7 +17,7 @@ const (
 	operatorFile = "operator.seed" // signs accounts
 	accountFile  = "account.seed"  // signs sensors
 	systemFile   = "system.seed"   // of the account that the broker has for itself: nobody uses it
-	accountJWT   = "account.jwt"   // what the broker knows of the account: who was revoked
+	accountJWT   = "account.jwt"   // what the broker is given of the account: who was revoked
 	hubFile      = fleet.HubName + ".creds"
 	configFile   = "nats.conf" // of the broker: it has no secrets
 )

@@ -2,14 +2,15 @@ package broker
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strconv"
 
 	"github.com/nats-io/nats.go"
 
 	"qsniff/fleet"
+	"qsniff/tell"
 )
 
 // Dial is how a hub connects to a broker.
@@ -29,21 +30,16 @@ type Dial struct {
 
 // LoadCreds reads a file of credentials, which others must not be able to read.
 func LoadCreds(name string) ([]byte, error) {
-	info, err := os.Stat(name)
+	text, err := tell.ReadSecret(name, "whoever has the credentials can read and change what sensors tell", longestCreds)
+	if err == nil {
+		if _, err = parseCreds([]byte(text)); err != nil {
+			err = errors.New("it is no file of credentials of NATS")
+		}
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if info.Mode().IsRegular() && info.Mode()&0o007 != 0 {
-		return nil, fmt.Errorf("%s: everybody may read it, and it is a secret: chmod o= FILE", name)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := parseCreds(text); err != nil {
-		return nil, fmt.Errorf("%s: it is no file of credentials of NATS", name)
-	}
-	return text, nil
+	return []byte(text), nil
 }
 
 // Connect connects to a broker elsewhere. It goes on trying for ever once it was there.

@@ -184,9 +184,6 @@ func (s *Server) Addr() net.Addr { return s.nats.Addr() }
 // URL returns the address for clients.
 func (s *Server) URL() string { return s.nats.ClientURL() }
 
-// Clients returns how many connections are open.
-func (s *Server) Clients() int { return s.nats.NumClients() }
-
 // Close ends the broker: what it has is on the disk then.
 func (s *Server) Close() {
 	s.nats.Shutdown()

@@ -37,7 +37,7 @@ func gauge(name, help string, get func(v *hub.View) float64) metric {
 
 var plain = []metric{
 	gauge("leads", "1: this hub leads; 0: it stands by.", func(v *hub.View) float64 { return map[bool]float64{true: 1}[v.Leads] }),
-	gauge("behind_messages", "Messages in the streams that were not read yet.", func(v *hub.View) float64 { return float64(v.Behind) }),
+	gauge("unread_messages", "Messages in the streams that were not read yet.", func(v *hub.View) float64 { return float64(v.Unread) }),
 	gauge("read_timestamp_seconds", "Time up to which messages were read.", func(v *hub.View) float64 { return float64(v.At) / 1e9 }),
 	count("messages_total", "Messages read from the streams, since the state began.", func(v *hub.View) uint64 { return v.Totals.Messages }),
 	count("messages_lost_total", "Messages that the streams dropped before they were read.", func(v *hub.View) uint64 { return v.Totals.Lost }),
@@ -69,9 +69,9 @@ var limits = []struct {
 	{"repeated", func(c *campaign.Counters) uint64 { return c.Repeated }},
 	{"corrected", func(c *campaign.Counters) uint64 { return c.Corrected }},
 	{"sensors_refused", func(c *campaign.Counters) uint64 { return c.SensorsRefused }},
-	{"sensors_evicted", func(c *campaign.Counters) uint64 { return c.SensorsForgotten }},
+	{"sensors_evicted", func(c *campaign.Counters) uint64 { return c.SensorsEvicted }},
 	{"servers_refused", func(c *campaign.Counters) uint64 { return c.ServersRefused }},
-	{"servers_evicted", func(c *campaign.Counters) uint64 { return c.ServersForgotten }},
+	{"servers_evicted", func(c *campaign.Counters) uint64 { return c.ServersEvicted }},
 	{"records_refused", func(c *campaign.Counters) uint64 { return c.RecordsRefused }},
 	{"windows_hurried", func(c *campaign.Counters) uint64 { return c.WindowsHurried }},
 	{"incidents_refused", func(c *campaign.Counters) uint64 { return c.IncidentsRefused }},
@@ -82,7 +82,7 @@ var limits = []struct {
 
 var (
 	descRefused   = desc("messages_refused_total", "Messages that were refused since this hub began: their subject is none of a sensor (subject), they are too long (size), no JSON of their kind (form), of a newer program (version), say that they are of another sensor (sender), or have no number or time (head).", "reason")
-	descLimits    = desc("limits_total", "What the bounds of the engine left out, by the bound.", "limit")
+	descLimits    = desc("limits_total", "What the bounds of the engine refused or evicted, by the bound.", "limit")
 	descCampaigns = desc("campaigns_open", "Campaigns that go on.", "how", "level")
 	descPackets   = desc("window_packets", "Packets of queries (in) and of what answers them (out), at all servers in the last window of ten seconds.", "direction")
 	descBytes     = desc("window_bytes", "Bytes of these packets, with the headers of IP and UDP.", "direction")

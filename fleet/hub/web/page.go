@@ -66,7 +66,7 @@ type row struct {
 type shown struct {
 	*hub.View
 	Version string
-	Word    string // the answer, in a few words
+	Word    string // the answer in one line
 	IsCalm  bool
 	Open    []hub.Shown
 	Closed  []hub.Shown
