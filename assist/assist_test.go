@@ -16,9 +16,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"qsniff/dissect"
-	"qsniff/dissect/protocols"
 	"qsniff/flood"
+	"qsniff/internal/test/protos"
 	"qsniff/pipeline"
 )
 
@@ -32,10 +31,7 @@ func newReader(t testing.TB, dir string) *reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	return &reader{in: folder{root}, runs: make(chan struct{}, maxRuns), o: Options{Folder: root,
 		Config:   pipeline.Config{Registry: reg, Memory: 16 << 20, Jobs: 1},
 		Detector: func() *flood.Detector { return flood.New(flood.Defaults(), 0.1, nil) },

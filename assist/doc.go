@@ -1,6 +1,6 @@
 // Package assist answers questions about the captures of one folder over the Model Context
 // Protocol: to assistants, programs with a language model that read captures for people. It
-// decodes nothing itself and knows no protocol; it makes no change to any file, and shows no
+// decodes nothing itself and names no protocol; it makes no change to any file, and shows no
 // secret, whatever it is asked.
 //
 // A question arrives:

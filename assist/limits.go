@@ -3,7 +3,7 @@ package assist
 import "time"
 
 // MaxAnswer is how many bytes the JSON of an answer has at most: each says so, and names the
-// cursor of what is left. Chosen: some 8,000 tokens, a third of what common assistants take from
+// cursor of what is left. Chosen: about 8,000 tokens, a third of what common assistants take from
 // a tool.
 const MaxAnswer = 24 << 10
 
@@ -54,8 +54,8 @@ const maxPeeks = 500
 // what else clients send.
 const maxRequest = 256 << 10
 
-// maxExpression is how many bytes a filter or a pattern has at most. Chosen: people write some
-// hundred, programs that list addresses some thousand.
+// maxExpression is how many bytes a filter or a pattern has at most. Chosen: people write about a
+// hundred, programs that list addresses thousands.
 const maxExpression = 8 << 10
 
 // maxSpelling is how long a word is at most that similar names are looked for. Chosen: longer

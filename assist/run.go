@@ -156,7 +156,7 @@ func (r *reader) compile(text string) (*filter.Program, error) {
 	p, err := filter.Compile(text, r.o.Config.Registry, filter.Options{UTC: true, Codes: r.o.Codes})
 	var wrong *filter.Error
 	if errors.As(err, &wrong) {
-		return nil, fmt.Errorf("filter:\n%s\nThe tool fields lists the names that filters know", wrong.Page())
+		return nil, fmt.Errorf("filter:\n%s\nThe tool fields lists the names that filters take", wrong.Page())
 	}
 	return p, err
 }

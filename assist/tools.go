@@ -63,7 +63,7 @@ type fieldsArgs struct {
 	Paging
 }
 
-// tools returns all tools. Their descriptions name no protocol: filters and fields know them.
+// tools returns all tools. Their descriptions name no protocol: filters and fields have them.
 func (r *reader) tools() []tool {
 	return []tool{
 		newTool("list_captures", "List captures", "Lists the packet captures of the folder that qsniff was given, with size and time of the first "+

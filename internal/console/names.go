@@ -223,7 +223,7 @@ var yesOrNo = [...]string{"0", "1", "no", "yes", "false", "true"}
 // HidesPair reports whether the value of a pair is a secret. An empty value is none, nor
 // is one of yesOrNo: in lists, engines and games show only whether a password is set.
 func HidesPair(name, value []byte) bool {
-	return HoldsSecret(name) && len(value) > 0 && !isYesOrNo(value)
+	return len(value) > 0 && !isYesOrNo(value) && HoldsSecret(name) // the name takes longest
 }
 
 func isYesOrNo(value []byte) bool {

@@ -104,8 +104,8 @@ const brailleBlank = '\u2800'
 // the rest of the line.
 func Visible(r rune) bool {
 	switch { // most text, for which the tables take eight times as long
-	case r >= 0xae && r < 0x300, r >= 0x400 && r < 0x530, r >= 0x4e00 && r < 0xa000, r >= 0xac00 && r < 0xd7a4:
-		return true // Latin, Cyrillic, Chinese characters, Hangul: without exception
+	case r >= 0xae && r < 0x300, r >= 0x400 && r < 0x530, r >= 0x2460 && r < 0x2800, r >= 0x4e00 && r < 0xa000, r >= 0xac00 && r < 0xd7a4:
+		return true // Latin, Cyrillic, symbols such as stars, Chinese characters, Hangul: without exception
 	}
 	return isVisibleInTables(r)
 }

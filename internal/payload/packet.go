@@ -3,6 +3,7 @@ package payload
 import (
 	"encoding/binary"
 
+	"qsniff/internal/checksum"
 	"qsniff/netlayer"
 )
 
@@ -76,7 +77,7 @@ func fitsIPv4(b []byte) (total int, ok bool) {
 		return 0, false
 	}
 	padded := total < len(b) && len(b) <= minEthernet
-	return total, hasValidChecksum(b[:header]) || fitsUDP(b[9], b[header:], total-header) && (total == len(b) || padded)
+	return total, checksum.Fold(checksum.Add(0, b[:header])) == 0xffff || fitsUDP(b[9], b[header:], total-header) && (total == len(b) || padded)
 }
 
 // fitsIPv6 is fitsIPv4 for IPv6, whose header has no checksum: the length has to be
@@ -94,16 +95,4 @@ func fitsIPv6(b []byte) (total int, ok bool) {
 // fitsUDP reports whether b starts with the header of a UDP datagram of n bytes.
 func fitsUDP(proto byte, b []byte, n int) bool {
 	return proto == netlayer.ProtoUDP && len(b) >= 8 && int(binary.BigEndian.Uint16(b[4:])) == n
-}
-
-// hasValidChecksum reports whether the checksum of an IPv4 header is right (RFC 1071).
-func hasValidChecksum(b []byte) bool {
-	sum := uint32(0)
-	for i := 0; i+1 < len(b); i += 2 {
-		sum += uint32(binary.BigEndian.Uint16(b[i:]))
-	}
-	for sum > 0xffff {
-		sum = sum>>16 + sum&0xffff
-	}
-	return sum == 0xffff
 }

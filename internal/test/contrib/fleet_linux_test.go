@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"qsniff/internal/test/binary"
+	"qsniff/internal/test/freeport"
 )
 
 // fleetRun runs what the Compose file runs, with folders and addresses of the test in place of those of containers.
@@ -25,7 +26,7 @@ type fleetRun struct {
 // these, and a hub that has counts of all three and finds the campaign at all of them.
 func TestFleetRuns(t *testing.T) {
 	t.Parallel()
-	f := &fleetRun{dir: t.TempDir(), page: freeAddr(t)}
+	f := &fleetRun{dir: t.TempDir(), page: freeport.Addr(t)}
 	for _, name := range []string{"captures", "creds", "spool-ams-1", "spool-ams-2", "spool-fra-1"} {
 		if err := os.Mkdir(filepath.Join(f.dir, name), 0o700); err != nil {
 			t.Fatal(err)
@@ -35,7 +36,7 @@ func TestFleetRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.change = strings.NewReplacer("/captures", f.dir+"/captures", "/creds", f.dir+"/creds", "/run/secrets/fleet", f.dir+"/secret",
-		"/var/lib/qsniff-hub", f.dir+"/streams", "127.0.0.1:4222", freeAddr(t), "127.0.0.1:9478", f.page,
+		"/var/lib/qsniff-hub", f.dir+"/streams", "127.0.0.1:4222", freeport.Addr(t), "127.0.0.1:9478", f.page,
 		"127.0.0.1:9481", "127.0.0.1:0", "127.0.0.1:9482", "127.0.0.1:0", "127.0.0.1:9483", "127.0.0.1:0")
 	commands := map[string]fleetCommand{}
 	for _, c := range composeFleet(t) {

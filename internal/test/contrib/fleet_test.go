@@ -2,7 +2,6 @@ package contrib
 
 import (
 	"maps"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -180,17 +179,6 @@ func kubernetesFleet(t *testing.T) (all []fleetCommand) {
 		all = append(all, c)
 	}
 	return all
-}
-
-// freeAddr returns an address that nobody listens at now.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // fleetPatience is how long three processes may take to read two minutes of packets, and the hub to wait for what

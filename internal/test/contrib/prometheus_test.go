@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"qsniff/internal/test/binary"
+	"qsniff/internal/test/freeport"
 	"qsniff/internal/test/testpcap"
 	"qsniff/internal/test/timing"
 )
@@ -235,12 +235,7 @@ func startPrometheus(t *testing.T, program, target string) string {
 	config := strings.NewReplacer("interval: 15s", "interval: 1s", "127.0.0.1:9477", target).Replace(read(t, "prometheus/prometheus.yml"))
 	write(t, filepath.Join(dir, "prometheus.yml"), config)
 	write(t, filepath.Join(dir, "qsniff.rules.yml"), read(t, "prometheus/qsniff.rules.yml"))
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free now
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
+	addr := freeport.Addr(t)
 	c := exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--web.listen-address="+addr, "--log.level=warn")
 	c.Stderr = os.Stderr

@@ -58,6 +58,7 @@ var allowed = map[string][]string{
 	"stats":                {"track", "dissect", "fingerprint"},
 	"compare":              {"capture", "netlayer", "reassembly/ipfrag", "reassembly/split", "dissect"},
 	"contradict":           {"track"},
+	"vantage":              {"dissect", "track"},
 	"flood":                {"track", "dissect", "flood/sketch", "flood/measure", "flood/other"},
 	"flood/advice":         {"track", "dissect", "flood"},
 	"flood/config":         {"flood"},
@@ -67,12 +68,12 @@ var allowed = map[string][]string{
 	"flood/proof":          {"track", "dissect"},
 	"flood/limiter":        {"track", "flood/proof"},
 	"render/tally":         {"reassembly/..."},
-	"render":               {"dissect", "stats", "flood", "flood/...", "render/tally", "fingerprint"},
+	"render":               {"dissect", "stats", "vantage", "flood", "flood/...", "render/tally", "fingerprint"},
 	"render/counters":      {"capture/...", "stats", "flood", "flood/...", "render/tally"},
 	"render/ci":            {"render", "stats"},
 	"render/csv":           {"dissect", "stats", "render"},
-	"render/jsonl":         {"compare", "dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters", "fingerprint"},
-	"render/text":          {"compare", "dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters", "fingerprint"},
+	"render/jsonl":         {"compare", "vantage", "dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters", "fingerprint"},
+	"render/text":          {"compare", "vantage", "dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters", "fingerprint"},
 	"render/nft":           {"flood", "flood/...", "render"},
 	"pipeline/extcap":      {"capture", "capture/file", "render"},
 	"render/wireshark":     {"dissect"},
@@ -81,14 +82,14 @@ var allowed = map[string][]string{
 	"render/dialogue":      {"track", "render", "fingerprint"},
 	"render/sample":        {"render"},
 	"render/html":          {},
-	"render/schema":        {"compare", "dissect", "flood", "render", "render/counters", "render/manual"},
+	"render/schema":        {"compare", "vantage", "dissect", "flood", "render", "render/counters", "render/manual"},
 	"render/manual":        {"dissect", "flood", "fingerprint"},
 	"fleet":                {"flood/measure", "flood/sketch"},
 	"fleet/sensor":         {"dissect", "track", "flood", "flood/...", "monitor", "fleet", "stats"},
 	"fleet/outbox":         {"fleet"},
 	"fleet/campaign":       {"flood", "flood/...", "fleet"},
 	"fleet/hub":            {"flood", "tell", "fleet", "fleet/campaign"},
-	"fleet/hub/broker":     {"fleet"},
+	"fleet/hub/broker":     {"fleet", "tell"},
 	"fleet/hub/export":     {"flood/measure", "fleet", "fleet/campaign", "fleet/hub"},
 	"fleet/hub/web":        {"flood", "monitor/serve", "fleet", "fleet/campaign", "fleet/hub"},
 	"monitor":              {"dissect", "track", "stats", "flood", "render/counters"},
@@ -112,16 +113,19 @@ var allowed = map[string][]string{
 	"cmd/qsniff-hub":       {"..."},
 
 	"internal/*":                {},
-	"internal/jsonw":            {"internal/display"},
+	"internal/cli":              {"flood", "flood/config", "internal/systemd", "monitor/serve", "render/manual", "tell"},
+	"internal/jsonw":            {"internal/digits", "internal/display"},
 	"internal/lru":              {"internal/mem"},
-	"internal/payload":          {"netlayer"},
+	"internal/payload":          {"internal/checksum", "netlayer"},
 	"internal/test/*":           {},
 	"internal/test/dissecttest": {"dissect"},
 	"internal/test/fleettest":   {"dissect", "dissect/protocols", "track", "flood", "monitor", "tell", "fleet", "fleet/..."},
 	"internal/test/floodtest":   {"dissect", "dissect/protocols", "flood", "flood/advice", "render"},
+	"internal/test/protos":      {"dissect", "dissect/protocols"},
 	"internal/test/lrutest":     {"internal/lru"},
 	"internal/tools/*":          {},
 	"internal/tools/docgen":     {"dissect", "filter", "fingerprint", "render/manual", "render/counters"},
+	"internal/tools/mkpcap":     {"internal/checksum"},
 	"internal/tools/shot":       {"internal/display"},
 	"internal/tools/site":       {"internal/digits"},
 	"internal/tools/webpage":    {"internal/digits", "render/html"},
@@ -141,7 +145,7 @@ var confined = map[string][]string{
 }
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "contradict", "stats", "flood", "render", "filter", "finding", "replay", "monitor", "tell", "terminal", "compare"}
+var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "contradict", "stats", "flood", "render", "filter", "finding", "replay", "monitor", "tell", "terminal", "compare", "vantage"}
 
 // concurrent are the packages and files in these that have goroutines and clocks all the same, with
 // what it is that stalls by the wall clock: the reader of the output; readers over HTTP; the process

@@ -276,6 +276,17 @@ func CheckInput(t *testing.T, d dissect.Dissector, c *dissect.Context, b []byte)
 	}
 }
 
+// CheckMessage fails t unless m is of a type, has a status, and these findings.
+func CheckMessage(t testing.TB, m *dissect.Message, typ string, status dissect.Status, findings string) {
+	t.Helper()
+	if m.Type == nil || m.Type.Name != typ || m.Status != status {
+		t.Errorf("got  %v %v\nwant %s %v", m.Type, m.Status, typ, status)
+	}
+	if got := Findings(m); got != findings {
+		t.Errorf("findings\ngot  %q\nwant %q", got, findings)
+	}
+}
+
 // Findings lists the ids of the findings of m, with the severity where it is not the
 // code's own.
 func Findings(m *dissect.Message) string {

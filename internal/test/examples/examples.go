@@ -24,6 +24,8 @@ var Captures = map[string]string{
 	"rcon.pcap":     "rcon/srcds-login-status.pcap",
 	"attack.pcapng": "floods/spoofed.pcap",
 	"evening.pcap":  "a2s/full-poll.pcap",
+	"near.pcap":     "vantages/near.pcap",
+	"far.pcap":      "vantages/far.pcap",
 }
 
 // Write writes the files into dir: captures whole, packed, cut and in folders, payloads, and the

@@ -25,7 +25,7 @@ var Carpets = []*Event{
 		Play: func(w *World, from, to time.Duration) []*Host { return w.carpet(w.Hosts, 4, 0, from, to) }},
 	{Name: "carpet, forged, a quarter of the hosts", Length: 80 * time.Second, Kinds: asForged, IsSilent: true,
 		Play: func(w *World, from, to time.Duration) []*Host {
-			return w.carpet(w.some(max(len(w.Hosts)/4, 5)), 5, 117, from, to)
+			return w.carpet(w.chooseHosts(max(len(w.Hosts)/4, 5)), 5, 117, from, to)
 		}},
 	{Name: "carpet, forged, thin", Length: 3 * time.Minute, Kinds: asForged, IsSilent: true,
 		Play: func(w *World, from, to time.Duration) []*Host { return w.carpet(w.Hosts, 1.5, 117, from, to) }},
@@ -59,7 +59,7 @@ var Carpets = []*Event{
 var Floods = []*Event{
 	{Name: "an attacker walks from host to host", Length: 3 * time.Minute, Kinds: asForged,
 		Play: func(w *World, from, to time.Duration) []*Host {
-			hosts := w.some(9)
+			hosts := w.chooseHosts(9)
 			for i, h := range hosts {
 				at := from + time.Duration(i)*20*time.Second
 				w.forged(h.Servers[0], 1500, 117, at, min(at+20*time.Second, to))
@@ -68,7 +68,7 @@ var Floods = []*Event{
 		}},
 	{Name: "the same bots at several hosts", Length: time.Minute, Kinds: asMany,
 		Play: func(w *World, from, to time.Duration) []*Host {
-			hosts := w.some(12)
+			hosts := w.chooseHosts(12)
 			for _, h := range hosts {
 				w.Every(400, from, to, func(int) { w.ask(w.bot(250), w.port(), h.Servers[0], infoQuery, false) })
 			}
@@ -76,7 +76,7 @@ var Floods = []*Event{
 		}},
 	{Name: "one set of reflectors", Length: time.Minute, Kinds: asReplies,
 		Play: func(w *World, from, to time.Duration) []*Host {
-			hosts := w.some(10)
+			hosts := w.chooseHosts(10)
 			for _, h := range hosts {
 				w.Every(300, from, to, func(int) { w.unasked(h, w.Client(botsFrom+500_000+w.Rand.IntN(400))) })
 			}

@@ -66,7 +66,7 @@ func (b *Broker) Stop() {
 	}
 }
 
-// errDown is what connecting to a broker says that is down, or behind a cut network.
+// errDown is what connecting returns where the broker is down, or the network to it is cut.
 var errDown = errors.New("the broker cannot be reached")
 
 // Link is a way to a broker that can be cut. It is a nats.CustomDialer and a

@@ -52,7 +52,7 @@ var Calm = []*Event{
 		}},
 	{Name: "servers restart, and players look for them", Length: 90 * time.Second,
 		Play: func(w *World, from, to time.Duration) []*Host {
-			hosts := w.some(max(len(w.Hosts)/4, 3))
+			hosts := w.chooseHosts(max(len(w.Hosts)/4, 3))
 			for _, s := range serversOf(hosts) {
 				w.At(from, func() { s.IsAway = true })
 				w.At(to-30*time.Second, func() { s.IsAway = false })

@@ -87,7 +87,7 @@ func (c *chain) run(until time.Duration) {
 	}
 	for range 600 { // until all that waits is there
 		time.Sleep(time.Second)
-		if c.post.Waiting() == 0 && c.view().Behind == 0 {
+		if c.post.Waiting() == 0 && c.view().Unread == 0 {
 			break
 		}
 	}
@@ -101,7 +101,7 @@ func (c *chain) view() *hub.View {
 			return v
 		}
 	}
-	return &hub.View{Behind: 1}
+	return &hub.View{Unread: 1}
 }
 
 // close ends everything.

@@ -35,8 +35,8 @@ func (w *World) Labelled(e *Event, from time.Duration) *Label {
 // IsAttack reports whether it is one.
 func (e *Event) IsAttack() bool { return len(e.Kinds) > 0 }
 
-// some returns n of the hosts, each of them different.
-func (w *World) some(n int) []*Host {
+// chooseHosts returns n of the hosts, each of them different.
+func (w *World) chooseHosts(n int) []*Host {
 	var all []*Host
 	for _, i := range Sample(w.Rand, min(n, len(w.Hosts)), len(w.Hosts)) {
 		all = append(all, w.Hosts[i])

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/dissect"
-	"qsniff/dissect/protocols"
 	"qsniff/flood"
 	"qsniff/flood/advice"
+	"qsniff/internal/test/protos"
 	"qsniff/render"
 )
 
@@ -97,10 +97,7 @@ func carpet(peak float64) flood.Incident {
 // advise numbers incidents and fills in their advice.
 func advise(t testing.TB, list []flood.Incident, first uint64) {
 	t.Helper()
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protos.Registry(t)
 	advisor := advice.New(reg, advice.DefaultExpiry)
 	isWanted := func(p *dissect.Proto) bool { return p.Name == "a2s" }
 	for i := range list {

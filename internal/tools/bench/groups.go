@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"runtime"
+	"strings"
+)
 
 // commands makes the commands of the plan.
 type commands struct {
@@ -102,10 +105,15 @@ func (m *commands) jobs() *group {
 			forms, err = countOutputs(m.qsniff, m.all["mix.pcap"])
 			return err
 		},
-		about: "A job is a goroutine that decodes and renders; one that reads and one that writes come to it.",
+		about: "A job is a goroutine that decodes and renders; one that reads and one that writes come to it, and take much of a second core already. " +
+			"What all cores could give is the time of one job over that of two if these had kept every core busy.",
 		rows: []row{
 			{what: "`read -o json`, the mix, with --jobs 1, 2 and 4: different outputs", value: func(int) float64 { return forms }, bar: bar{atMost, 1}},
 			ratio("`read -o json --jobs 2`, the mix: packets/s of one job", perSecond, two, one, bar{atLeast, 1.7}),
+			{what: "the same, if no core had been idle", needs: []*command{one, two}, unit: "x",
+				value: func(round int) float64 {
+					return seconds(one, round) * float64(runtime.NumCPU()) / cpuSeconds(two, round)
+				}},
 		}}
 }
 

@@ -132,7 +132,12 @@ func (r *result) measure(log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r.plan = newPlan(&commands{qsniff: r.qsniff, own: own, all: all})
+	program, err := installCopy(r.qsniff, r.cache)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(filepath.Dir(program))
+	r.plan = newPlan(&commands{qsniff: program, own: own, all: all})
 	if r.group != "" && !r.plan.keep(r.group) {
 		return fmt.Errorf("bench: there is no group %s", r.group)
 	}

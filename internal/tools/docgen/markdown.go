@@ -112,10 +112,6 @@ func findingsPage(codes []*finding.Code) []byte {
 	for _, k := range kinds {
 		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", k.Code, k.ID, k.Level, escapeCell(k.What))
 	}
-	b.WriteString("\n## Not raised\n\nIds that people look up, and that nothing raises.\n")
-	for _, u := range manual.NotRaised() {
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n- Why: %s\n- Instead: %s\n", u.ID, escapeCell(u.What), escapeCell(u.Why), escapeCell(u.Instead))
-	}
 	return b.Bytes()
 }
 

@@ -1,6 +1,10 @@
 package main
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"qsniff/internal/checksum"
+)
 
 // Offsets in an Ethernet frame with IPv4 without options.
 const (
@@ -88,11 +92,11 @@ func (a *assembler) fillHeaders(b []byte, src, dst endpoint, ttl, proto byte) ui
 	ip[10], ip[11] = 0, 0
 	binary.BigEndian.PutUint32(ip[12:], src.addr)
 	binary.BigEndian.PutUint32(ip[16:], dst.addr)
-	binary.BigEndian.PutUint16(ip[10:], ^fold(sum(ip)))
+	binary.BigEndian.PutUint16(ip[10:], ^checksum.Fold(checksum.Add(0, ip)))
 	binary.BigEndian.PutUint16(body, src.port)
 	binary.BigEndian.PutUint16(body[2:], dst.port)
-	pseudo := uint64(proto) + uint64(len(body)) + sum(ip[12:20])
-	return ^fold(pseudo + sum(body))
+	pseudo := checksum.Add(uint64(proto)+uint64(len(body)), ip[12:20])
+	return ^checksum.Fold(checksum.Add(pseudo, body))
 }
 
 func pad(b []byte) []byte {
@@ -100,28 +104,4 @@ func pad(b []byte) []byte {
 		b = append(b, 0)
 	}
 	return b
-}
-
-// sum adds b as big-endian 16-bit words, 32 bits at a time: the one's
-// complement sum does not care (RFC 1071).
-func sum(b []byte) uint64 {
-	var s uint64
-	for ; len(b) >= 4; b = b[4:] {
-		s += uint64(binary.BigEndian.Uint32(b))
-	}
-	if len(b) >= 2 {
-		s += uint64(binary.BigEndian.Uint16(b))
-		b = b[2:]
-	}
-	if len(b) == 1 {
-		s += uint64(b[0]) << 8
-	}
-	return s
-}
-
-func fold(s uint64) uint16 {
-	for s > 0xffff {
-		s = s>>16 + s&0xffff
-	}
-	return uint16(s)
 }
