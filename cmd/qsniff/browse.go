@@ -15,6 +15,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/filter"
+	"qsniff/internal/cli"
 	"qsniff/pipeline"
 	"qsniff/terminal"
 	"qsniff/terminal/browse"
@@ -59,7 +60,7 @@ damage is shown), 2 wrong usage, such as no terminal.`,
 	cmd.ValidArgsFunction = completeCaptures
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&opts.clock, []string{"a", "r", "d", "e"}}, "time", "t", "times: a time of day, r seconds since the first packet, d since the line above, e since 1970")
+	f.VarP(cli.OneOf(&opts.clock, "a", "r", "d", "e"), "time", "t", "times: a time of day, r seconds since the first packet, d since the line above, e since 1970")
 	f.BoolVar(&opts.utc, "utc", false, "times in UTC instead of local time")
 	f.BoolVar(&opts.showsSecrets, "show-secrets", false, "show passwords and log secrets instead of <redacted>")
 	f.BoolVar(&opts.follow, "follow", false, "go on as the capture grows")

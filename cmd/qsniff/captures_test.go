@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"qsniff/internal/test/testpcap"
 	"slices"
 	"strings"
 	"testing"
@@ -84,4 +86,39 @@ func holdsSecret(t testing.TB, name string) bool {
 		}
 	}
 	return false
+}
+
+// strangers is a capture of n exchanges with as many clients over UDP and TCP, whose
+// ends no table can know all of.
+func strangers(t *testing.T, n int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := testpcap.NewWriter(&out, testpcap.Format{Link: testpcap.LinkRaw, SnapLen: 1 << 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := testpcap.Start
+	write := func(packet []byte, err error) {
+		if now += 100_000; err == nil {
+			err = w.WritePacket(now, packet)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	datagram := func(src, dst netip.AddrPort, payload string) {
+		d := testpcap.Datagram{Src: src, Dst: dst, TTL: 64, Payload: []byte(payload)}
+		write(d.Frame(testpcap.Link{Type: testpcap.LinkRaw}), nil)
+	}
+	login := []byte("\x12\x00\x00\x00\x01\x00\x00\x00\x03\x00\x00\x00password\x00\x00")
+	for i := range n {
+		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 40001)
+		server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, byte(i >> 8 & 15), byte(i)}), 27015)
+		datagram(client, server, "\xff\xff\xff\xffTSource Engine Query\x00")
+		datagram(server, client, "\xff\xff\xff\xffI\x11name\x00map\x00dir\x00game\x00\x0a\x00\x01\x10\x00dl\x00\x01\x31\x00")
+		if i%4 == 0 {
+			write(testpcap.Segment{Src: client, Dst: server, TTL: 64, Flags: testpcap.ACK, Payload: login}.IP())
+		}
+	}
+	return out.Bytes()
 }

@@ -9,6 +9,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/live"
+	"qsniff/internal/cli"
 )
 
 // captureOptions are the flags about interfaces, of the commands that capture.
@@ -17,7 +18,7 @@ type captureOptions struct {
 	filter      string
 	autoFilter  bool
 	snap        int
-	buffer      byteSize
+	buffer      cli.ByteSize
 	promiscuous bool
 	backend     string
 	noSandbox   bool // --no-sandbox
@@ -36,7 +37,7 @@ func (o *captureOptions) registerCapture(cmd *cobra.Command, about string) {
 	f.IntVarP(&o.snap, "snaplen", "s", 0, "keep `N` bytes of a packet at most (0: all)")
 	f.VarP(&o.buffer, "buffer", "B", "what the kernel holds while this program is busy (default 32M an interface)")
 	f.BoolVar(&o.promiscuous, "promiscuous", false, "capture what is meant for other hosts, too")
-	f.Var(&choice{&o.backend, []string{"auto", "libpcap", "afpacket"}}, "backend", "auto takes libpcap where the build has it")
+	f.Var(cli.OneOf(&o.backend, "auto", "libpcap", "afpacket"), "backend", "auto takes libpcap where the build has it")
 	f.BoolVar(&o.noSandbox, "no-sandbox", false, "keep all rights while decoding")
 	propose(cmd, "interface", completeInterfaces)
 	for _, name := range []string{"capture-filter", "snaplen", "buffer"} {

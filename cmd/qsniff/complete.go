@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"qsniff/filter"
+	"qsniff/internal/cli"
 	"qsniff/render/manual"
 )
 
@@ -37,6 +38,9 @@ type proposed struct {
 	complete cobra.CompletionFunc
 }
 
+// Inner returns the value that is completed: cli.ListOf wants it.
+func (p *proposed) Inner() pflag.Value { return p.Value }
+
 // propose sets what completes the value of a flag.
 func propose(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 	x := cmd.Flags().Lookup(flag)
@@ -50,8 +54,8 @@ func registerCompletions(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		var complete cobra.CompletionFunc
 		switch v := f.Value.(type) {
-		case *choice:
-			complete = cobra.FixedCompletions(v.allowed, cobra.ShellCompDirectiveNoFileComp)
+		case *cli.Choice:
+			complete = cobra.FixedCompletions(v.Allowed, cobra.ShellCompDirectiveNoFileComp)
 		case *proposed:
 			complete = v.complete
 		default:
@@ -144,9 +148,6 @@ func completeFindings(_ *cobra.Command, args []string, word string) ([]cobra.Com
 	for _, k := range manual.Kinds() {
 		add(k.ID, k.What)
 		add(k.Code, k.What)
-	}
-	for _, u := range manual.NotRaised() {
-		add(u.ID, u.What)
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp
 }

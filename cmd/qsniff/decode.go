@@ -9,6 +9,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
+	"qsniff/internal/cli"
 	"qsniff/pipeline"
 	"qsniff/pipeline/paste"
 	"qsniff/render"
@@ -47,14 +48,14 @@ func newDecode(io streams) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&opts.output, []string{"text", "tree", "hex", "json"}}, "output", "o",
+	f.VarP(cli.OneOf(&opts.output, "text", "tree", "hex", "json"), "output", "o",
 		"text: a line a message; tree: annotated fields; hex: annotated bytes; json: an object a line")
 	f.Lookup("output").DefValue = "tree of one payload, text of several"
 	f.BoolVar(&opts.isRaw, "raw", false, "files and standard input hold the bytes of one payload each, even where they look like text")
 	f.StringVar(&opts.proto, "as", "", "decode as `PROTOCOL`: a2s, goldsource, ase, ...")
-	f.Var(&choice{&opts.dir, []string{"request", "reply"}}, "dir", "who sent the payloads: a client its requests, a server its replies")
+	f.Var(cli.OneOf(&opts.dir, "request", "reply"), "dir", "who sent the payloads: a client its requests, a server its replies")
 	f.BoolVar(&opts.layout, "layout", false, "json: list every byte with its field")
-	f.Var(&choice{&opts.color, []string{"auto", "always", "never"}}, "color", "text, tree, hex: auto colours terminals only")
+	f.Var(cli.OneOf(&opts.color, "auto", "always", "never"), "color", "text, tree, hex: auto colours terminals only")
 	f.BoolVar(&opts.showsSecrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
 	return cmd
 }

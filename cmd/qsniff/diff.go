@@ -14,6 +14,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/compare"
+	"qsniff/internal/cli"
 	"qsniff/render/jsonl"
 	"qsniff/render/text"
 )
@@ -96,7 +97,7 @@ captures is one of them, too.`,
 func (o *diffOptions) registerDiff(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&o.output, []string{"text", "json"}}, "output", "o", "text: for people; json: an object with the totals, then an object a line for each difference")
+	f.VarP(cli.OneOf(&o.output, "text", "json"), "output", "o", "text: for people; json: an object with the totals, then an object a line for each difference")
 	f.IntVarP(&o.count, "count", "c", o.count, "text: list `N` differences")
 	f.Var(&textValue{&o.classes, "CLASS,...", true}, "class", "list and write only these: "+strings.Join(diffClasses(), ", "))
 	f.StringVarP(&o.dir, "write", "w", "", "write the packets of each class into the folder `DIR`, as in lost-edge.pcapng, as captured")
@@ -107,7 +108,7 @@ func (o *diffOptions) registerDiff(cmd *cobra.Command) {
 	o.registerFilter(cmd)
 	o.registerPage(cmd)
 	o.registerServers(cmd, "which ends serve (default: learned)")
-	f.Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
+	f.Var(cli.OneOf(&o.reader, readerNative, readerLibpcap), "reader", "native, or gopacket: libpcap as second opinion")
 	f.Var(&o.memory, "memory", "budget of all tables")
 	_ = cmd.MarkFlagDirname("write")
 	propose(cmd, "class", cobra.FixedCompletions(diffClasses(), cobra.ShellCompDirectiveNoFileComp))

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect/protocols"
+	"qsniff/internal/cli"
 	"qsniff/internal/tools/docgen"
 	"qsniff/terminal/top"
 )
@@ -69,8 +70,8 @@ func withHelp(page []byte) []byte {
 
 func flagGroupsOf(cmd *cobra.Command) []docgen.FlagGroup {
 	var groups []docgen.FlagGroup
-	for _, g := range groupFlags(cmd) {
-		groups = append(groups, docgen.FlagGroup{Title: g.title, Flags: g.flags})
+	for _, g := range cli.GroupFlags(cmd, flagGroups) {
+		groups = append(groups, docgen.FlagGroup{Title: g.Title, Flags: g.Flags})
 	}
 	return groups
 }

@@ -56,7 +56,7 @@ func TestExamples(t *testing.T) {
 			}
 			line = strings.ReplaceAll(line, "/etc/", "")
 			cmd := exec.Command(sh, "-c", line)
-			live := strings.Contains(line, "qsniff live") || strings.Contains(line, "qsniff floods -i") || monitors && strings.Contains(line, " -i ")
+			live := strings.Contains(line, "qsniff live") || strings.HasPrefix(line, "qsniff ") && strings.Contains(line, " -i ")
 			dir := dir
 			if live {
 				line = onLoopback(t, line)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/cli"
 	"qsniff/render"
 	"qsniff/render/csv"
 	"qsniff/render/dialogue"
@@ -16,7 +17,7 @@ import (
 func newExchanges(s streams) *cobra.Command {
 	opts := readDefaults()
 	cmd := &cobra.Command{
-		Use:     "exchanges [flags] FILE...",
+		Use:     "exchanges [flags] FILE... | -i IFACE",
 		GroupID: groupTraffic,
 		Short:   "list exchanges, one a line",
 		Long: `exchanges prints a line for each exchange, in the order of their first requests: the
@@ -38,12 +39,15 @@ replies and packets. A connection has "record":"connection" and no outcome.
 Memory does not grow with the capture. Ctrl-C writes a line that says how far the run
 came (JSON: "record":"interrupted"), then the exchanges that were not over.
 
+` + captureHelp + `
+
 FILE is as in qsniff read.`,
 		Example: `  qsniff exchanges capture.pcap
   qsniff exchanges --servers 198.18.0.0/15 capture.pcap   of one's own servers
   qsniff exchanges -o json capture.pcap | jq -r '[.id, .server, .outcome] | @tsv'
-  qsniff exchanges -o csv capture.pcap > exchanges.csv`,
-		Args: requireCapture,
+  qsniff exchanges -o csv capture.pcap > exchanges.csv
+  qsniff exchanges -i eth0                                as they end, until Ctrl-C`,
+		Args: opts.requireInput,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return listExchanges(cmd.Context(), opts, args, s)
 		},
@@ -51,11 +55,12 @@ FILE is as in qsniff read.`,
 	cmd.ValidArgsFunction = completeCaptures
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&opts.output, []string{"text", "json", "csv"}}, "output", "o", "text: for people; json: an object a line; csv: a table")
+	f.VarP(cli.OneOf(&opts.output, "text", "json", "csv"), "output", "o", "text: for people; json: an object a line; csv: a table")
 	f.BoolVar(&opts.follow, "follow", false, "go on as the capture, or the ring of files in a folder, grows")
 	opts.registerPage(cmd)
 	opts.registerServers(cmd, "list exchanges of these servers only")
 	opts.registerFilter(cmd)
+	opts.registerCapture(cmd, captureInstead)
 	opts.registerInput(cmd)
 	addHabits(cmd, opts)
 	return cmd

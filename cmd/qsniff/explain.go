@@ -80,11 +80,6 @@ func findExplained(all []manual.Finding, kinds []manual.Kind, id string) (rows [
 			add(kinds[i], func(dst []byte, width int) []byte { return manual.AppendKind(dst, &kinds[i], width) })
 		}
 	}
-	for _, u := range manual.NotRaised() {
-		if ids = append(ids, u.ID); strings.EqualFold(u.ID, id) {
-			add(u, func(dst []byte, width int) []byte { return manual.AppendUnraised(dst, &u, width) })
-		}
-	}
 	return rows, func(dst []byte, width int) []byte {
 		for i, part := range parts {
 			if i > 0 {

@@ -131,7 +131,7 @@ func (o *extcapOptions) capture(ctx context.Context, io streams) error {
 	defer pipe.Close()
 	b := readBuild()
 	tap := extcap.NewTap(src)
-	out := file.NewWriter(pipe, o.fifo, file.WriteOptions{Format: file.Pcapng, Interfaces: tap, Application: "qsniff " + b.short()})
+	out := file.NewWriter(pipe, o.fifo, file.WriteOptions{Format: file.Pcapng, Interfaces: tap, Application: "qsniff " + b.Short()})
 	tap.Out = out
 	if err := out.Begin(); err != nil {
 		return err

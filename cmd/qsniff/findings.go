@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/finding"
+	"qsniff/internal/cli"
 	"qsniff/internal/hostset"
 	"qsniff/render"
 	"qsniff/render/counters"
@@ -34,7 +35,7 @@ var severities = []string{"chat", "note", "warn", "error"}
 func newFindings(io streams) *cobra.Command {
 	opts := &findingsOptions{readOptions: *readDefaults(), severity: severities[0], top: 10}
 	cmd := &cobra.Command{
-		Use:     "findings [flags] FILE...",
+		Use:     "findings [flags] FILE... | -i IFACE",
 		GroupID: groupTraffic,
 		Short:   "list what is wrong with the traffic",
 		Long: `findings lists what is wrong or notable in captures, the worst first: Wireshark's
@@ -62,6 +63,8 @@ of its first frame as the line. docs/ci.md has what to put into workflows.
 Ctrl-C prints what was found so far; the first line then says how far the run came
 ("interrupted" in JSON).
 
+` + captureHelp + `
+
 FILE is as in qsniff read.
 
 Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
@@ -69,9 +72,10 @@ interrupted.`,
 		Example: `  qsniff findings capture.pcap
   qsniff findings --severity warn --servers 198.18.0.0/15 capture.pcap
   qsniff findings --fail-on error capture.pcap > findings.txt; test $? -ne 3 || echo broken
+  qsniff findings -i eth0                              as it happens, until Ctrl-C
   qsniff findings -o sarif --severity warn capture.pcap > qsniff.sarif
   qsniff findings -o json capture.pcap | jq -r '[.id, .server, .text] | @tsv'`,
-		Args: requireCapture,
+		Args: opts.requireInput,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return printFindings(cmd.Context(), opts, args, io)
 		},
@@ -85,14 +89,15 @@ interrupted.`,
 func (o *findingsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&o.output, []string{"text", "json", "csv", formSARIF, formGitHub}}, "output", "o",
+	f.VarP(cli.OneOf(&o.output, "text", "json", "csv", formSARIF, formGitHub), "output", "o",
 		"text: for people; json: a finding a line; csv: a table; sarif: a log for code hosts; github: annotations of a workflow")
-	f.Var(&choice{&o.severity, severities}, "severity", "list findings of this severity or above")
-	f.Var(&choice{&o.failOn, severities[1:]}, "fail-on", "exit with status 3 if there is a finding of this severity or above")
+	f.Var(cli.OneOf(&o.severity, severities...), "severity", "list findings of this severity or above")
+	f.Var(cli.OneOf(&o.failOn, severities[1:]...), "fail-on", "exit with status 3 if there is a finding of this severity or above")
 	f.IntVar(&o.top, "top", o.top, "text: list `N` servers")
 	o.registerPage(cmd)
 	o.registerServers(cmd, "list findings about these servers only")
 	o.registerFilter(cmd)
+	o.registerCapture(cmd, captureInstead)
 	o.registerInput(cmd)
 	propose(cmd, "top", cobra.NoFileCompletions)
 }
@@ -120,6 +125,9 @@ func printFindings(ctx context.Context, opts *findingsOptions, args []string, io
 	}
 	opts.ours = ours
 	if opts.output == formSARIF || opts.output == formGitHub {
+		if opts.isLive() {
+			return &usageError{fmt.Errorf("-o %s does not go with -i", opts.output), "it is for captures of a test suite; -o json prints a finding a line"}
+		}
 		return annotateFindings(ctx, opts, args, io)
 	}
 	isReached := false
@@ -150,7 +158,9 @@ func (o *findingsOptions) collect(ctx context.Context, args []string, io streams
 		if err := print(f); err != nil {
 			return err
 		}
-		printRemarks(io.err, &run)
+		if j.live == nil {
+			printRemarks(io.err, &run)
+		}
 		printHints(io.err, &counters.Result{Found: f.FindingSummary}, counters.Findings)
 		return nil
 	})
@@ -168,13 +178,5 @@ func (o *findingsOptions) print(out io.Writer, f *render.Findings) error {
 
 // isFailOnReached reports whether there is a finding of the severity of --fail-on or above.
 func (o *findingsOptions) isFailOnReached(f *render.Findings) bool {
-	if o.failOn == "" {
-		return false
-	}
-	for s, n := range f.Counts {
-		if n > 0 && finding.Severity(s) >= severityNamed(o.failOn) {
-			return true
-		}
-	}
-	return false
+	return isReached(f.Counts[:], severities, o.failOn)
 }

@@ -51,7 +51,7 @@ func annotateFindings(ctx context.Context, opts *findingsOptions, args []string,
 	}
 	if opts.output == formSARIF {
 		b := readBuild()
-		out, err := ci.AppendSARIF(nil, b.short(), captures)
+		out, err := ci.AppendSARIF(nil, b.Short(), captures)
 		if err != nil {
 			return err
 		}

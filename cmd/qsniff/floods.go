@@ -15,6 +15,7 @@ import (
 	"qsniff/flood"
 	"qsniff/flood/advice"
 	"qsniff/flood/config"
+	"qsniff/internal/cli"
 	"qsniff/internal/hostset"
 	"qsniff/internal/shell"
 	"qsniff/render"
@@ -27,7 +28,6 @@ import (
 // floodsOptions are the flags of floods. Those that read has, too, are in readOptions.
 type floodsOptions struct {
 	readOptions
-	captureOptions
 	explain    bool
 	verbose    bool
 	thresholds string
@@ -61,6 +61,7 @@ func newFloods(io streams) *cobra.Command {
 		Example: `  qsniff floods capture.pcap                        is this an attack?
   qsniff floods --explain capture.pcap              and why?
   qsniff floods --servers 198.18.0.0/15 --level warn capture.pcap
+  qsniff floods --own 198.51.100.9,2001:db8:5::/64 capture.pcap    monitors of yours
   qsniff floods --fail-on alert capture.pcap > report.txt; test $? -ne 3 || echo attacked
   qsniff floods -o json capture.pcap > incidents.jsonl
   qsniff floods -o nft capture.pcap > attack.nft    rules for nft -f attack.nft
@@ -105,6 +106,12 @@ busy monitor, a server that answers anybody. The page names what a capture canno
 attack of real clients that each ask little looks like a crowd, and a capture of one
 direction does not show who proved an address. qsniff explain KIND explains a kind.
 
+--own names the addresses of your monitors, panels and bots. Where they ask more than
+clients do it is own_tool_storm (DOS-F03), a warning to ask less often, and no rules name
+an address of theirs. Only queries that are proven count as theirs: whoever forges a
+monitor's address is judged as anybody, and so is everything at a server that gives no
+challenge, or refuses most queries. What others send meanwhile is judged without them.
+
 --explain adds the rule of each incident with its thresholds and the values measured;
 without FILE it prints all rules and thresholds. Each threshold can be set in a file
 that --thresholds names: qsniff floods --explain -o toml prints one with all of them.
@@ -139,17 +146,18 @@ interrupted; -i that was ended by Ctrl-C is 0.`
 func (o *floodsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&o.output, slices.Concat([]string{"text", "json"}, ruleForms, []string{formTOML})}, "output", "o",
+	f.VarP(cli.OneOf(&o.output, slices.Concat([]string{"text", "json"}, ruleForms, []string{formTOML})...), "output", "o",
 		"text: for people; json: an incident a line; nft, iptables: rules against warnings and alerts, for nft -f and for sh; xdp-filter, ovh, path: what these can do of them; toml: a file of thresholds, with --explain")
 	f.BoolVar(&o.explain, "explain", false, "print the rules and the values they were compared with; without FILE, all rules and thresholds")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: print notes in full, too")
-	f.Var(&choice{&o.level, levels}, "level", "list incidents of this level and above")
+	f.Var(cli.OneOf(&o.level, levels...), "level", "list incidents of this level and above")
 	o.registerPage(cmd)
 	o.registerServers(cmd, "list incidents at these targets only")
+	o.registerOwn(cmd)
 	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds from `FILE.toml`")
 	f.BoolVar(&o.proven, "proven", false, "nft: let clients that proved their address in the capture pass first")
 	f.DurationVar(&o.expiry, "expire", o.expiry, "nft, iptables, xdp-filter: rules match for this `TIME` after they were loaded (0: until they are removed)")
-	f.Var(&choice{&o.failOn, levels}, "fail-on", "exit with status 3 if there is an incident of this level or above")
+	f.Var(cli.OneOf(&o.failOn, levels...), "fail-on", "exit with status 3 if there is an incident of this level or above")
 	f.StringVar(&o.replay, "limits", "", "replay `NAME|per=,global=,window=`: rehlds, source, source-late, csgo, or numbers")
 	o.registerCapture(cmd, " in place of reading FILE")
 	o.registerInput(cmd)
@@ -159,15 +167,15 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 
 // check returns an error for flags that do not go together, and loads what flags name.
 func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
+	printsTables := o.explain && o.replay == "" && len(args) == 0 && givenCaptureFlag(cmd) == ""
+	if !printsTables || o.isLive() {
+		if err := o.requireInput(cmd, args); err != nil {
+			return err
+		}
+	}
 	switch {
-	case o.isLive() && len(args) > 0:
-		return &usageError{errors.New("floods reads captures or interfaces, not both"), "leave out -i, or " + args[0]}
 	case o.isLive() && o.replay != "":
 		return &usageError{errors.New("--limits does not go with -i"), "it replays captures: qsniff live -i IFACE -w FILE makes one"}
-	case !o.isLive() && o.hasCaptureFlag(cmd) != "":
-		return &usageError{fmt.Errorf("%s goes with -i", o.hasCaptureFlag(cmd)), "of a capture: tcpdump -r FILE -w - 'FILTER' | qsniff floods -"}
-	case !o.isLive() && len(args) == 0 && (!o.explain || o.replay != ""):
-		return requireCapture(cmd, args)
 	case o.output == formTOML && (!o.explain || len(args) > 0 || o.isLive()):
 		return &usageError{errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml"}
 	case o.printsRules() && o.explain:
@@ -181,7 +189,7 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	}
 	o.asked = o.invocation(cmd, args)
 	if o.replay != "" {
-		for _, name := range []string{"explain", "verbose", "level", "fail-on", "thresholds", "proven", "expire"} {
+		for _, name := range []string{"explain", "verbose", "level", "fail-on", "thresholds", "own", "proven", "expire"} {
 			if cmd.Flags().Changed(name) {
 				return &usageError{fmt.Errorf("--%s does not go with --limits", name), "--limits replays the limiter of a server and looks for no floods"}
 			}
@@ -191,24 +199,13 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	if o.ownServers, err = o.parseServers(); err != nil {
 		return err
 	}
-	if o.limits, err = loadThresholds(o.thresholds); err != nil {
+	if err = o.parseOwn(); err != nil {
 		return err
 	}
-	if err := o.checkCapture(); err != nil {
+	if o.limits, err = cli.LoadThresholds(o.thresholds); err != nil {
 		return err
 	}
 	return o.readOptions.check()
-}
-
-// hasCaptureFlag returns the first flag on the command line that is about interfaces only;
-// empty for none.
-func (o *floodsOptions) hasCaptureFlag(cmd *cobra.Command) string {
-	for _, name := range []string{"capture-filter", "auto-filter", "snaplen", "buffer", "promiscuous", "backend", "no-sandbox"} {
-		if f := cmd.Flags().Lookup(name); f.Changed {
-			return "--" + name
-		}
-	}
-	return ""
 }
 
 // printsRules reports whether the output is rules for a firewall.
@@ -216,7 +213,7 @@ func (o *floodsOptions) printsRules() bool { return slices.Contains(ruleForms, o
 
 // choosing are the flags that choose incidents and rules, so that commands which print the
 // same again have them.
-var choosing = []string{"servers", "level", "thresholds", "proven", "expire", "decode-as", "dedup", "memory", "reader"}
+var choosing = []string{"servers", "own", "level", "thresholds", "proven", "expire", "decode-as", "dedup", "memory", "reader"}
 
 // invocation returns how the command was called, for the commands in its output.
 func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) render.Invocation {
@@ -265,7 +262,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	}
 	defer j.release()
 	out := newFloodOutput(opts, io.out)
-	d := newDetector(j.cfg.Registry, opts.limits, opts.scale(), opts.expiry)
+	d := newDetector(j.cfg.Registry, opts.limits, opts.scale(), opts.expiry, opts.ownTools)
 	d.AddObserver(out.observe)
 	d.CountOthersAt(opts.ownServers.HasHost)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
@@ -289,22 +286,14 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 
 // isFailOnReached reports whether there is an incident of the level of --fail-on or above.
 func (o *floodsOptions) isFailOnReached(f *render.Floods) bool {
-	if o.failOn == "" {
-		return false
-	}
-	for l, n := range f.Counts {
-		if n > 0 && flood.Level(l) >= levelNamed(o.failOn) {
-			return true
-		}
-	}
-	return false
+	return isReached(f.Counts[:], levels, o.failOn)
 }
 
-func levelNamed(name string) flood.Level {
-	for l, n := range levels {
-		if n == name {
-			return flood.Level(l)
-		}
-	}
-	return flood.Info
+// isReached reports whether any of the counts of names, which are in order, is of name or above.
+func isReached(counts []uint64, names []string, name string) bool {
+	least := slices.Index(names, name)
+	return least >= 0 && slices.ContainsFunc(counts[least:], func(n uint64) bool { return n > 0 })
 }
+
+// levelNamed returns the level of a name of levels.
+func levelNamed(name string) flood.Level { return flood.Level(slices.Index(levels, name)) }

@@ -20,12 +20,12 @@ import (
 // findFloodsLive captures until ctx ends and reports incidents as they come, and then all of
 // them.
 func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error {
-	l, err := openCapture(&liveOptions{readOptions: opts.readOptions, captureOptions: opts.captureOptions}, io)
+	l, err := openCapture(&liveOptions{readOptions: opts.readOptions}, io)
 	if err != nil {
 		return err
 	}
 	out := newFloodOutput(opts, io.out)
-	d := newDetector(l.cfg.Registry, opts.limits, opts.scale(), opts.expiry)
+	d := newDetector(l.cfg.Registry, opts.limits, opts.scale(), opts.expiry, opts.ownTools)
 	d.AddObserver(out.observe)
 	d.CountOthersAt(opts.ownServers.HasHost)
 	l.seen = &out.seen
@@ -40,7 +40,8 @@ func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error 
 		l.tap.Finish()
 		return err
 	}
-	isReached := false
+	isReached, found := false, uint64(0)
+	l.countIncidents = func() uint64 { return found }
 	l.report = func(run tally.Run) error {
 		run.Interrupted = ctx.Err() != nil
 		if run.Packets > 0 {
@@ -52,7 +53,7 @@ func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error 
 			f.Script = nft.AppendFloods(nil, f)
 		}
 		isReached = opts.isFailOnReached(f)
-		l.incidents = f.Counts[flood.Info] + f.Counts[flood.Warn] + f.Counts[flood.Alert]
+		found = f.Counts[flood.Info] + f.Counts[flood.Warn] + f.Counts[flood.Alert]
 		if isTerminal(io.out) && opts.output == "text" {
 			fmt.Fprint(io.out, clearScreen)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
+	"qsniff/internal/cli"
 	"qsniff/render"
 	"qsniff/render/csv"
 	"qsniff/render/dialogue"
@@ -32,7 +33,7 @@ func newFollow(s streams) *cobra.Command {
 	opts := &followOptions{readOptions: *readDefaults()}
 	opts.clock = sinceBegin
 	cmd := &cobra.Command{
-		Use:     "follow [flags] FILE...",
+		Use:     "follow [flags] FILE... | -i IFACE",
 		GroupID: groupTraffic,
 		Short:   "show exchanges as dialogues",
 		Long: `follow prints one exchange after the other, in the order of their first requests: who
@@ -50,6 +51,8 @@ With -o json an exchange is an object: "id", "time", "server", "client", "outcom
 "records" are findings that belong to no single message. A connection has
 "record":"connection" and no outcome.
 
+` + captureHelp + `
+
 With -Y an exchange, or a connection, is printed as a whole if one of its messages
 matches. ` + filterHelp + `
 
@@ -63,8 +66,9 @@ interrupted.`,
   qsniff follow -o tree capture.pcap          with every field
   qsniff follow -Y 'exchange.rtt > 10ms' evening.pcap   those with a slow answer
   qsniff follow -o json capture.pcap          for programs
+  qsniff follow -i eth0                       as they end, until Ctrl-C
   qsniff follow rcon.pcap                     what was typed, and what came back`,
-		Args: requireCapture,
+		Args: opts.requireInput,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return follow(cmd.Context(), opts, args, s)
 		},
@@ -78,12 +82,13 @@ interrupted.`,
 func (o *followOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&o.output, []string{"text", "tree", "hex", "json", "csv"}}, "output", "o",
+	f.VarP(cli.OneOf(&o.output, "text", "tree", "hex", "json", "csv"), "output", "o",
 		"text: bytes and transcripts; tree: annotated fields; hex: annotated bytes; json: an object an exchange; csv: a table")
 	f.Uint64Var(&o.exchange, "exchange", 0, "only the exchange that has frame `N` (0: all)")
 	f.BoolVar(&o.full, "full", false, "text: all bytes of long messages")
-	f.VarP(&choice{&o.clock, []string{sinceBegin, "a", "r", "d", "e"}}, "time", "t",
+	f.VarP(cli.OneOf(&o.clock, sinceBegin, "a", "r", "d", "e"), "time", "t",
 		"times of messages: x seconds since the exchange began, a time of day, r seconds since the first packet, d since the message before, e since 1970")
+	o.registerCapture(cmd, captureInstead)
 	o.registerCommon(cmd)
 	o.registerFilter(cmd)
 }
@@ -123,6 +128,12 @@ func (o *readOptions) writeDialogues(j *job, dialogues *dialogue.Collector, ends
 		run.Interrupted = isInterrupted(j.ctx)
 		return o.appendInterrupted(dst, &run, j.io.out)
 	}
+	if j.live != nil {
+		return j.runLive(func(tally.Run) error {
+			printWrittenEarly(j.io.err, dialogues)
+			return nil
+		})
+	}
 	result, err := j.run()
 	isWhole := err == nil && !endsEarly()
 	if isWhole { // else a read may still be in progress; it ends with the program
@@ -133,10 +144,15 @@ func (o *readOptions) writeDialogues(j *job, dialogues *dialogue.Collector, ends
 	if isWhole || err != nil && result.Packets > 0 {
 		printRemarks(j.io.err, &result)
 	}
-	if n := dialogues.WrittenEarly(); n > 0 {
-		fmt.Fprintf(j.io.err, "qsniff: %s to stay within memory\n", count(n, "dialogue was written before it was over,", "dialogues were written before they were over,"))
-	}
+	printWrittenEarly(j.io.err, dialogues)
 	return j.exitError(err)
+}
+
+// printWrittenEarly prints how many dialogues a table had no room for until they were over.
+func printWrittenEarly(w io.Writer, dialogues *dialogue.Collector) {
+	if n := dialogues.WrittenEarly(); n > 0 {
+		fmt.Fprintf(w, "qsniff: %s to stay within memory\n", count(n, "dialogue was written before it was over,", "dialogues were written before they were over,"))
+	}
 }
 
 // noExchangeError is the error that no dialogue has a frame. Its hint names the dialogues

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"qsniff/internal/cli"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -64,7 +66,8 @@ func addHabits(cmd *cobra.Command, opts *readOptions) {
 		if x.value == "" {
 			h.counts[x.letter] = f.CountP(x.name, x.letter, "")
 		} else {
-			h.values[x.letter] = f.StringArrayP(x.name, x.letter, nil, "")
+			h.values[x.letter] = new([]string)
+			f.VarP((*habitValues)(h.values[x.letter]), x.name, x.letter, "")
 		}
 		f.Lookup(x.name).Hidden = true
 	}
@@ -114,7 +117,7 @@ func (h *habitState) apply(args []string) error {
 		}
 	}
 	if h.cmd.Flags().Lookup("filter") != nil && !h.isLive() {
-		_, words := splitWords(args, len(h.files) > 0)
+		_, words := splitWords(args, len(h.files) > 0 || h.opts.isLive())
 		if h.words = len(words); h.words > 0 {
 			return h.takeWords(words)
 		}
@@ -163,8 +166,8 @@ func (h *habitState) addFile(name string) error {
 func (h *habitState) setVerbose(string) error {
 	var forms []string
 	if output := h.cmd.Flags().Lookup("output"); output != nil {
-		if c, ok := output.Value.(*choice); ok {
-			forms = c.allowed
+		if c, ok := output.Value.(*cli.Choice); ok {
+			forms = c.Allowed
 		}
 	}
 	switch {
@@ -217,7 +220,7 @@ func (h *habitState) refuseInterface(name string) error {
 }
 
 func (h *habitState) refuseCaptureFilter(filter string) error {
-	return h.refuse("-f "+filter+": only live and floods -i have a capture filter", h.piped("tcpdump -r FILE -w - 'FILTER'"))
+	return h.refuse("-f "+filter+": captures have no capture filter", h.piped("tcpdump -r FILE -w - 'FILTER'"))
 }
 
 func (h *habitState) refuseWrite(name string) error {
@@ -232,6 +235,14 @@ func (h *habitState) checkPromiscuous(string) error {
 	}
 	return nil
 }
+
+// habitValues is a flag that may be given several times. pflag's own encodes its default as CSV, which
+// took 4 KiB for each of a hundred flags at every start.
+type habitValues []string
+
+func (v *habitValues) String() string     { return "" }
+func (v *habitValues) Type() string       { return "stringArray" }
+func (v *habitValues) Set(s string) error { *v = append(*v, s); return nil }
 
 // textValue is a flag whose value is a text.
 type textValue struct {

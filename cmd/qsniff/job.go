@@ -16,7 +16,7 @@ import (
 	"qsniff/render/tally"
 )
 
-// job is a run over open captures: what all commands that read captures have in common. A
+// job is a run over open captures or interfaces: what all commands that read packets have in common. A
 // command sets the parts of cfg that it needs before it calls run or runToEnd.
 type job struct {
 	ctx            context.Context // ends with the signal that ends the run
@@ -25,6 +25,7 @@ type job struct {
 	streamsOutput  bool            // the output is printed while packets are read
 	io             streams
 	src            input
+	live           *liveRun // open interfaces; nil: src is read
 	cfg            pipeline.Config
 }
 
@@ -49,9 +50,12 @@ func (o *readOptions) prepareAll(ctx context.Context, args []string, io streams)
 	return o.prepare(ctx, reg, args, io)
 }
 
-// prepare opens the captures that args names, and returns a job. The caller calls its
-// release.
+// prepare opens the captures that args names, or the interfaces of -i, and returns a job. The
+// caller calls its release.
 func (o *readOptions) prepare(ctx context.Context, reg *dissect.Registry, args []string, io streams) (*job, error) {
+	if o.isLive() {
+		return o.prepareLive(ctx, reg, io)
+	}
 	f, err := o.pipelineFilter(ctx, reg, args, io)
 	if err != nil {
 		return nil, err
@@ -105,9 +109,12 @@ func (j *job) run() (tally.Run, error) {
 	return result, err
 }
 
-// runToEnd reads the captures to their end and then calls print with the totals. If reading
+// runToEnd reads the captures to their end, or interfaces until the user ends it, and then calls print with the totals. If reading
 // fails after some packets, print is called for these before the error is returned.
 func (j *job) runToEnd(print func(tally.Run) error) error {
+	if j.live != nil {
+		return j.runLive(print)
+	}
 	result, err := j.run()
 	if err == nil {
 		err = j.src.Close()

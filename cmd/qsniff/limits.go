@@ -42,9 +42,6 @@ const (
 	// growingLag is how long a capture that grows may bring nothing before time passes without it.
 	// Chosen: programs that write captures hold packets back until some kilobytes have come together.
 	growingLag = int64(5 * time.Second)
-	// scrapesAtOnce is how many scrapes are answered at a time. Chosen: two Prometheus servers, and a
-	// curl.
-	scrapesAtOnce = 4
 	// longestSecret is the greatest size of the file of a token, in bytes. Chosen: that of a token
 	// and a comment.
 	longestSecret = 4 << 10

@@ -15,7 +15,6 @@ import (
 type liveOptions struct {
 	readOptions
 	keepOptions
-	captureOptions
 	tellOptions
 }
 
@@ -56,7 +55,6 @@ func newLive(io streams) *cobra.Command {
 			return watchLive(cmd.Context(), opts, io)
 		},
 	}
-	opts.cutsToMicros = true
 	opts.register(cmd)
 	addHabits(cmd, &opts.readOptions)
 	return cmd
@@ -113,6 +111,7 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 	o.registerMessages(cmd)
 	o.registerPackets(cmd)
 	o.registerServers(cmd, serversHelp)
+	o.registerOwn(cmd)
 	o.registerFilter(cmd)
 }
 

@@ -13,6 +13,7 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/capture/keep"
+	"qsniff/internal/cli"
 	"qsniff/internal/digits"
 	"qsniff/internal/shell"
 	"qsniff/render/counters"
@@ -24,10 +25,10 @@ const reportSuffix = ".html"
 // keepOptions are the flags about files of packets.
 type keepOptions struct {
 	write      string
-	ringSize   byteSize
+	ringSize   cli.ByteSize
 	ringTime   time.Duration
 	ringFiles  int
-	ringTotal  byteSize
+	ringTotal  cli.ByteSize
 	ringAge    time.Duration
 	onIncident int // seconds
 	reports    bool

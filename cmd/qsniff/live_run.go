@@ -50,8 +50,9 @@ type liveRun struct {
 	start  time.Time
 	result tally.Run
 	// report prints the results after a run whose output was written; nil: there are none.
-	report    func(tally.Run) error
-	incidents uint64 // that report printed
+	report func(tally.Run) error
+	// countIncidents returns how many there were; nil: the run looks for none.
+	countIncidents func() uint64
 }
 
 // watchLive captures and decodes until ctx ends.
@@ -79,6 +80,9 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := opts.parseOwn(); err != nil {
+		return nil, err
+	}
 	l, err := openCapture(opts, io)
 	if err != nil {
 		return nil, err
@@ -93,7 +97,8 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 		return nil, err
 	}
 	l.cfg.Incidents = l.newDetector(reg, own, l.cfg.Renderer)
-	l.cfg.MaxMessages, l.cfg.CountsMessages, l.cfg.CutsToMicros = opts.count, !opts.isWatchOnly(), opts.cutsToMicros
+	l.countIncidents = l.alarms.Begun // warnings and alerts
+	l.cfg.MaxMessages, l.cfg.CountsMessages, l.cfg.CutsToMicros = opts.count, !opts.isWatchOnly(), true
 	if opts.isWatchOnly() {
 		l.seen = new(flood.Seen)
 		l.cfg.Watchers = append(l.cfg.Watchers, l.seen)
@@ -111,7 +116,7 @@ func (l *liveRun) askForReport(path string) {
 
 // startTelling starts what tells of incidents and findings at our servers, if anybody is told.
 func (l *liveRun) startTelling(own *hostset.Set) error {
-	c, err := l.opts.tellConfig()
+	c, err := l.opts.Config()
 	if err != nil {
 		return err
 	}
@@ -123,12 +128,17 @@ func (l *liveRun) startTelling(own *hostset.Set) error {
 	return err
 }
 
-// openCapture opens everything that needs rights: interfaces and files.
+// openCapture opens everything that needs rights, interfaces and files, for a run with all protocols.
 func openCapture(opts *liveOptions, io streams) (*liveRun, error) {
 	reg, err := newRegistry()
 	if err != nil {
 		return nil, err
 	}
+	return openCaptureOf(reg, opts, io)
+}
+
+// openCaptureOf is openCapture with a registry.
+func openCaptureOf(reg *dissect.Registry, opts *liveOptions, io streams) (*liveRun, error) {
 	as, err := parseDecodeAs(opts.as, reg)
 	if err != nil {
 		return nil, err
@@ -170,7 +180,7 @@ func (l *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.
 	if !l.opts.isWatchOnly() {
 		scale *= detectorShare
 	}
-	found := &incidents{newDetector(reg, flood.Defaults(), scale, advice.DefaultExpiry), own}
+	found := &incidents{newDetector(reg, flood.Defaults(), scale, advice.DefaultExpiry, l.opts.ownTools), own}
 	found.Detector.AddObserver(found.filter(l.noteAlarm))
 	if l.told != nil {
 		found.Detector.AddObserver(found.filter(l.told.Observe))
@@ -371,16 +381,10 @@ func (l *liveRun) describeFound() string {
 }
 
 func (l *liveRun) describeIncidents() string {
-	return ", " + count(l.countIncidents(), "incident")
-}
-
-// countIncidents returns how many incidents there were: those that were reported, or else
-// warnings and alerts.
-func (l *liveRun) countIncidents() uint64 {
-	if l.report != nil {
-		return l.incidents
+	if l.countIncidents == nil {
+		return ""
 	}
-	return l.alarms.Begun()
+	return ", " + count(l.countIncidents(), "incident")
 }
 
 // printNext prints the command that examines what was captured.

@@ -61,6 +61,7 @@ usage.`,
 	}
 	cmd.Flags().SortFlags = false
 	opts.registerPackets(cmd)
+	opts.registerOwn(cmd)
 	return cmd
 }
 
@@ -94,6 +95,9 @@ func (o *readOptions) assistant(dir string) (a assist.Options, err error) {
 	if err != nil {
 		return a, err
 	}
+	if err := o.parseOwn(); err != nil {
+		return a, err
+	}
 	switch info, err := os.Stat(dir); {
 	case errors.Is(err, os.ErrNotExist):
 		return a, &hintedError{fmt.Errorf("%s: no such folder", dir), "name the folder that has the captures"}
@@ -108,9 +112,9 @@ func (o *readOptions) assistant(dir string) (a assist.Options, err error) {
 		return a, err
 	}
 	b := readBuild()
-	return assist.Options{Folder: root, Version: b.short(), Codes: listCodes(reg),
+	return assist.Options{Folder: root, Version: b.Short(), Codes: listCodes(reg),
 		Config: pipeline.Config{Registry: reg, DecodeAs: as, Dedup: dedups[o.dedup], Memory: int64(o.memory), Jobs: o.jobs},
 		Detector: func() *flood.Detector {
-			return newDetector(reg, flood.Defaults(), o.scale(), advice.DefaultExpiry)
+			return newDetector(reg, flood.Defaults(), o.scale(), advice.DefaultExpiry, o.ownTools)
 		}}, nil
 }

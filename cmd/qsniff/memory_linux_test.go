@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"testing"
 
 	"qsniff/internal/test/race"
-	"qsniff/internal/test/testpcap"
 )
 
 // TestMemory: the program keeps to its memory while tables overflow, and the collector
@@ -131,39 +129,4 @@ func peakOf(pid int) (int64, error) {
 	}
 	n, err := strconv.ParseInt(string(m[1]), 10, 64)
 	return n << 10, err
-}
-
-// strangers is a capture of n exchanges with as many clients over UDP and TCP, whose
-// ends no table can know all of.
-func strangers(t *testing.T, n int) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w, err := testpcap.NewWriter(&out, testpcap.Format{Link: testpcap.LinkRaw, SnapLen: 1 << 16})
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := testpcap.Start
-	write := func(packet []byte, err error) {
-		if now += 100_000; err == nil {
-			err = w.WritePacket(now, packet)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	datagram := func(src, dst netip.AddrPort, payload string) {
-		d := testpcap.Datagram{Src: src, Dst: dst, TTL: 64, Payload: []byte(payload)}
-		write(d.Frame(testpcap.Link{Type: testpcap.LinkRaw}), nil)
-	}
-	login := []byte("\x12\x00\x00\x00\x01\x00\x00\x00\x03\x00\x00\x00password\x00\x00")
-	for i := range n {
-		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 40001)
-		server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, byte(i >> 8 & 15), byte(i)}), 27015)
-		datagram(client, server, "\xff\xff\xff\xffTSource Engine Query\x00")
-		datagram(server, client, "\xff\xff\xff\xffI\x11name\x00map\x00dir\x00game\x00\x0a\x00\x01\x10\x00dl\x00\x01\x31\x00")
-		if i%4 == 0 {
-			write(testpcap.Segment{Src: client, Dst: server, TTL: 64, Flags: testpcap.ACK, Payload: login}.IP())
-		}
-	}
-	return out.Bytes()
 }

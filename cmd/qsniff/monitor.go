@@ -6,14 +6,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
-	"net"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"qsniff/flood"
+	"qsniff/internal/cli"
 	"qsniff/internal/hostset"
 	"qsniff/monitor"
 	"qsniff/monitor/serve"
@@ -22,20 +20,15 @@ import (
 // monitorOptions are the flags of monitor.
 type monitorOptions struct {
 	readOptions
-	captureOptions
 	keepOptions
 	tellOptions
 	fleet      fleetOptions
 	config     string
 	check      bool
-	listen     string
-	hosts      []string
-	tokenFile  string
-	cert, key  string
+	web        cli.WebFlags
 	thresholds string
 	maxServers int
-	logForm    string
-	logLevel   string
+	log        cli.LogFlags
 
 	flags *pflag.FlagSet // all of them
 
@@ -119,7 +112,7 @@ time. The page has those of the last hour, then: at most 256 that go on and 256 
 
 ` + fleetHelp + `
 
-SIGHUP reads that file again, with the files that it names: thresholds, servers, the token,
+SIGHUP reads that file again, with the files that it names: thresholds, servers, own, the token,
 the certificate and the services of --webhooks change without a restart; the log says what does
 not. A service that stays gets what waits for it. The file of --tell is opened anew. SIGTERM ends
 it. What happens is on standard error, a line each, as text or as JSON.
@@ -135,19 +128,15 @@ func (o *monitorOptions) register(cmd *cobra.Command) {
 	o.registerCapture(cmd, " in place of reading FILE")
 	f.StringVar(&o.config, "config", "", "take flags from `FILE`, a TOML file with their long names")
 	f.BoolVar(&o.check, "check", false, "check flags, and files as a start would open them, print what would run, and end")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:9477", "answer over HTTP at `ADDR:PORT`")
-	f.StringArrayVar(&o.hosts, "host", nil, "a `NAME` under which readers may ask, besides the address; may be given several times")
-	f.StringVar(&o.tokenFile, "web-token-file", "", "readers must bring the token in `FILE`")
-	f.StringVar(&o.cert, "web-cert", "", "encrypt, with the certificate in `FILE`, PEM")
-	f.StringVar(&o.key, "web-key", "", "the key of the certificate is in `FILE`, PEM")
+	o.web.Register(f, "127.0.0.1:9477")
 	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds of floods from `FILE.toml`")
 	f.IntVar(&o.maxServers, "max-servers", monitor.DefaultServers, "so many servers that --servers does not name get figures of their own, at most `N`")
-	f.Var(&choice{valueOf(&o.logForm, "text"), []string{"text", "json"}}, "log-format", "text: key=value; json: an object a line")
-	f.Var(&choice{valueOf(&o.logLevel, "info"), []string{"debug", "info", "warn", "error"}}, "log-level", "log what is at least as important")
+	o.log.Register(f)
 	o.keepOptions.register(cmd)
 	o.registerTell(cmd, "none")
 	o.fleet.register(cmd)
 	o.registerServers(cmd, "give figures to these servers, and report floods at them, only")
+	o.registerOwn(cmd)
 	o.registerPackets(cmd)
 	for _, name := range []string{"listen", "host", "max-servers"} {
 		propose(cmd, name, cobra.NoFileCompletions)
@@ -155,12 +144,6 @@ func (o *monitorOptions) register(cmd *cobra.Command) {
 	for _, name := range []string{"config", "thresholds"} {
 		propose(cmd, name, cobra.FixedCompletions([]cobra.Completion{formTOML}, cobra.ShellCompDirectiveFilterFileExt))
 	}
-}
-
-// valueOf sets a flag to its default, and returns it.
-func valueOf(flag *string, value string) *string {
-	*flag = value
-	return flag
 }
 
 // prepare checks the flags, and reads the files that they name.
@@ -172,13 +155,11 @@ func (o *monitorOptions) prepare(args []string) error {
 		return &usageError{errors.New("monitor captures on interfaces or reads a capture, not both"), "leave out -i, or " + args[0]}
 	case len(args) > 1:
 		return &usageError{errors.New("monitor reads one capture, or one folder of captures"), "run it once for each, with a --listen of its own"}
-	case (o.cert == "") != (o.key == ""):
-		return &usageError{errors.New("--web-cert and --web-key go together"), "name the files of both; one file may have both"}
 	case o.maxServers < 0 || o.maxServers > monitor.MostServers:
 		return &usageError{fmt.Errorf("--max-servers %d: not from 0 to %d", o.maxServers, monitor.MostServers), "each is some hundred time series"}
 	}
-	if _, _, err := net.SplitHostPort(o.listen); err != nil {
-		return &usageError{fmt.Errorf("--listen %s: not an address with a port", o.listen), "as in 127.0.0.1:9477, or :9477 for all addresses"}
+	if err := o.web.Check(); err != nil {
+		return err
 	}
 	if !o.isLive() && o.keepOptions.write != "" {
 		return &usageError{errors.New("-w writes what is captured with -i"), "the packets of a capture are in a file already"}
@@ -191,16 +172,19 @@ func (o *monitorOptions) prepare(args []string) error {
 	if o.ownServers, err = o.parseServers(); err != nil {
 		return err
 	}
-	if o.limits, err = loadThresholds(o.thresholds); err != nil {
+	if err = o.parseOwn(); err != nil {
 		return err
 	}
-	if o.token, err = loadToken(o.tokenFile); err != nil {
+	if o.limits, err = cli.LoadThresholds(o.thresholds); err != nil {
 		return err
 	}
-	if _, err = loadCertificate(o.cert, o.key); err != nil {
+	if o.token, err = loadToken(o.web.TokenFile); err != nil {
 		return err
 	}
-	_, err = o.tellConfig()
+	if _, err = o.web.LoadCertificate(); err != nil {
+		return err
+	}
+	_, err = o.Config()
 	return cmp.Or(err, o.fleet.prepare(o.flags.Changed))
 }
 
@@ -209,21 +193,10 @@ func loadToken(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
-	text, err := readUpTo(name, longestSecret, "token")
+	text, err := cli.ReadFile(name, longestSecret, "token")
+	var token []byte
 	if err == nil {
-		var token []byte
-		if token, err = serve.ParseToken([]byte(text)); err == nil {
-			return token, nil
-		}
+		token, err = serve.ParseToken([]byte(text))
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("no such file")
-	}
-	return nil, &hintedError{fmt.Errorf("%s: %w", name, err), "head -c 24 /dev/urandom | base64 > FILE makes one; chmod 600 FILE keeps it"}
-}
-
-// level returns the level of --log-level.
-func (o *monitorOptions) level() (l slog.Level) {
-	_ = l.UnmarshalText([]byte(o.logLevel)) // the flag has no other values
-	return l
+	return token, cli.NameFile(name, err, "head -c 24 /dev/urandom | base64 > FILE makes one; chmod 600 FILE keeps it")
 }

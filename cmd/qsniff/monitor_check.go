@@ -32,12 +32,12 @@ func (o *monitorOptions) printCheck(w io.Writer, args []string) error {
 	if len(o.token) > 0 {
 		token = "a token"
 	}
-	if o.cert != "" {
+	if o.web.Cert != "" {
 		tls = "encrypted"
 	}
 	servers := cmp.Or(o.servers, "those that answer")
 	_, err = fmt.Fprintf(w, "monitor would %s\nlisten:  %s, %s, %s\nservers: %s, at most %d that are not named\ntell:    %s\nfleet:   %s\n",
-		what, o.listen, token, tls, servers, o.maxServers, cmp.Or(strings.Join(sinks, ", "), "nobody"), o.fleet.describe())
+		what, o.web.Listen, token, tls, servers, o.maxServers, cmp.Or(strings.Join(sinks, ", "), "nobody"), o.fleet.describe())
 	return err
 }
 
@@ -61,12 +61,12 @@ func (o *monitorOptions) checkPlaces(args []string) (sinks []string, err error) 
 			return nil, err
 		}
 	}
-	at, err := net.ResolveTCPAddr("tcp", o.listen)
+	at, err := net.ResolveTCPAddr("tcp", o.web.Listen)
 	if err != nil {
-		return nil, &hintedError{fmt.Errorf("--listen %s: %w", o.listen, err), "as in 127.0.0.1:9477, or :9477 for all addresses"}
+		return nil, &hintedError{fmt.Errorf("--listen %s: %w", o.web.Listen, err), "as in 127.0.0.1:9477, or :9477 for all addresses"}
 	}
 	if !at.IP.IsLoopback() && len(o.token) == 0 {
-		return nil, o.noTokenError()
+		return nil, o.web.NoToken()
 	}
 	switch {
 	case o.keepOptions.write == "":
@@ -78,7 +78,7 @@ func (o *monitorOptions) checkPlaces(args []string) (sinks []string, err error) 
 	if err != nil {
 		return nil, err
 	}
-	c, err := o.tellConfig()
+	c, err := o.Config()
 	if err != nil {
 		return nil, err
 	}

@@ -3,18 +3,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"qsniff/flood/config"
+	"qsniff/internal/cli"
 	"qsniff/render/manual"
 )
 
@@ -49,20 +45,10 @@ func (s *monitorSource) load() (*monitorOptions, []string, error) {
 // copyFlag gives a flag the value of another one.
 func copyFlag(to, from *pflag.Flag) error {
 	to.Changed = true
-	if list := listOf(from); list != nil {
-		return listOf(to).Replace(list.GetSlice())
+	if list := cli.ListOf(from); list != nil {
+		return cli.ListOf(to).Replace(list.GetSlice())
 	}
 	return to.Value.Set(from.Value.String())
-}
-
-// listOf returns the value of a flag that may be given several times, nil of any other.
-func listOf(f *pflag.Flag) pflag.SliceValue {
-	v := f.Value
-	if p, ok := v.(*proposed); ok {
-		v = p.Value
-	}
-	list, _ := v.(pflag.SliceValue)
-	return list
 }
 
 // notInConfig are flags that a file cannot set; fileKey stands for the argument.
@@ -74,21 +60,11 @@ const fileKey = "file"
 // loadConfig sets flags by a file, unless the command line has them. It returns the arguments,
 // which the file may have, too.
 func loadConfig(flags, given *pflag.FlagSet, name string, args []string) ([]string, error) {
-	text, err := readUpTo(name, longestThresholds, "configuration")
-	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("no such file")
-	}
-	values := map[string]any{}
-	var meta toml.MetaData
-	if err == nil {
-		meta, err = toml.Decode(text, &values)
-		err = config.ExplainSyntax(err)
-	}
+	values, keys, err := cli.ReadConfig(name)
 	if err != nil {
-		return nil, &hintedError{fmt.Errorf("%s: %w", name, err), "it has flags by their long names, as in: listen = \"127.0.0.1:9477\""}
+		return nil, err
 	}
-	for _, key := range meta.Keys() { // in the order of the file
-		word := key[0]
+	for _, word := range keys { // in the order of the file
 		f := flags.Lookup(word)
 		switch {
 		case word == fileKey:
@@ -101,41 +77,11 @@ func loadConfig(flags, given *pflag.FlagSet, name string, args []string) ([]stri
 		case given.Changed(word) || word == "interface" && len(args) > 0:
 			continue
 		}
-		if err := setFlag(f, values[word]); err != nil {
+		if err := cli.SetFlag(f, values[word]); err != nil {
 			return nil, &hintedError{fmt.Errorf("%s: %s: %w", name, word, err), "qsniff monitor --help has the flags with their values"}
 		}
 	}
 	return args, nil
-}
-
-// setFlag gives a flag the value that a file has for it.
-func setFlag(f *pflag.Flag, value any) error {
-	f.Changed = true
-	list := listOf(f)
-	several, isArray := value.([]any)
-	switch {
-	case isArray && list == nil && f.Name == "servers": // a list reads better in a file
-		return f.Value.Set(strings.Join(wordsOf(several), ","))
-	case isArray && list == nil:
-		return errors.New("one value, not a list")
-	case isArray:
-		return list.Replace(wordsOf(several))
-	case list != nil:
-		return list.Replace([]string{fmt.Sprint(value)})
-	}
-	err := f.Value.Set(fmt.Sprint(value))
-	if number := (*strconv.NumError)(nil); errors.As(err, &number) {
-		err = fmt.Errorf("%v is no number", value)
-	}
-	return err
-}
-
-// wordsOf returns values as words.
-func wordsOf(values []any) (words []string) {
-	for _, v := range values {
-		words = append(words, fmt.Sprint(v))
-	}
-	return words
 }
 
 // suggestFlag returns a hint with the flags whose names are most like word.

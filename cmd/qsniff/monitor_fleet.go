@@ -12,6 +12,7 @@ import (
 	"qsniff/fleet"
 	"qsniff/fleet/sensor"
 	"qsniff/flood"
+	"qsniff/internal/cli"
 	"qsniff/pipeline"
 	"qsniff/render"
 	"qsniff/render/jsonl"
@@ -26,7 +27,7 @@ type fleetOptions struct {
 	prefix     string // of subjects
 	creds, ca  string
 	spool      string
-	spoolSize  byteSize
+	spoolSize  cli.ByteSize
 	addresses  bool // messages have the addresses of clients
 
 	secret *fleet.Secret // that of secretFile

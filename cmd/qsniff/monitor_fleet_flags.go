@@ -7,13 +7,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"qsniff/fleet"
 	"qsniff/fleet/outbox"
+	"qsniff/internal/cli"
 	"qsniff/internal/digits"
 	"qsniff/tell"
 )
@@ -91,7 +91,7 @@ func (o *fleetOptions) loadSecret() error {
 	if err == nil {
 		o.secret, err = fleet.NewSecret(bytes.TrimSpace([]byte(text)))
 	}
-	return fileHint("--fleet-secret", o.secretFile, err, secretHint)
+	return cli.NameFile("--fleet-secret "+o.secretFile, err, secretHint)
 }
 
 // checkCreds returns an error if others can read the credentials.
@@ -100,18 +100,7 @@ func (o *fleetOptions) checkCreds() error {
 		return nil
 	}
 	_, err := tell.ReadSecret(o.creds, "whoever has the credentials can speak as this host", longestCreds)
-	return fileHint("--fleet-creds", o.creds, err, "docs/fleet.md has how they are made")
-}
-
-// fileHint returns an error about the file of a flag, nil if there is none.
-func fileHint(flag, name string, err error, hint string) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("no such file")
-	}
-	if err == nil {
-		return nil
-	}
-	return &hintedError{fmt.Errorf("%s %s: %w", flag, name, err), hint}
+	return cli.NameFile("--fleet-creds "+o.creds, err, "docs/fleet.md has how they are made")
 }
 
 // config returns where messages go; nil: nowhere.

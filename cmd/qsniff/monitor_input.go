@@ -33,7 +33,7 @@ func openMonitored(ctx context.Context, opts *monitorOptions, args []string, io 
 	if !opts.isLive() {
 		return openGrowing(ctx, opts, args, io)
 	}
-	l, err := openCapture(&liveOptions{readOptions: opts.readOptions, captureOptions: opts.captureOptions, keepOptions: opts.keepOptions}, io)
+	l, err := openCapture(&liveOptions{readOptions: opts.readOptions, keepOptions: opts.keepOptions}, io)
 	if err != nil {
 		return nil, err
 	}

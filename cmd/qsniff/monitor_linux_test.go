@@ -39,19 +39,13 @@ func TestMonitorReload(t *testing.T) {
 		w.poll(t, uint32(n%20), server)
 		w.at += 980 * time.Millisecond
 	}
-	flood := func() {
-		for range 20_000 { // 2,000 a second
-			n++
-			w.packet(t, clientAt(uint32(n)*2654435761), server, plainQuery)
-			w.at += 500 * time.Microsecond
-		}
-	}
+	flood := func() { n = w.flood(t, server, n) }
 	flood()
 	const open, ended = `qsniff_incidents_open{kind="flood_spoofed",level="alert"}`, `qsniff_incidents_ended_total{kind="flood_spoofed",level="alert"}`
 	if got := w.awaitPackets(t, n); got[open] != 1 {
 		t.Errorf("%v open incidents before the reload: %v", got[open], w.logged("incident"))
 	}
-	write(config, "servers = [\""+watchedServer+"\", \""+quietServer+"\"]\nthresholds = \""+limits+"\"\nlisten = \"127.0.0.1:1\"\n")
+	write(config, "servers = [\""+watchedServer+"\", \""+quietServer+"\"]\nown = [\"192.0.2.9\", \"2001:db8:5::/64\"]\nthresholds = \""+limits+"\"\nlisten = \"127.0.0.1:1\"\n")
 	write(limits, "quiet = \"20s\"\n")
 	hangUp(t, w, 1)
 	if later := w.logged("a restart is needed for what else has changed"); len(later) != 0 {

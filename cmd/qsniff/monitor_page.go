@@ -115,7 +115,7 @@ func (p *livePage) make(ctx context.Context) ([]byte, error) {
 // incidents and findings, and no findings where messages are not decoded.
 func (p *livePage) report(h *hour) (*render.Report, error) {
 	build := readBuild()
-	r := &render.Report{Version: build.short(), Command: "qsniff monitor", Files: []render.ReportFile{{Name: p.m.in.what, Bytes: -1}}, Timeline: &h.Timeline}
+	r := &render.Report{Version: build.Short(), Command: "qsniff monitor", Files: []render.ReportFile{{Name: p.m.in.what, Bytes: -1}}, Timeline: &h.Timeline}
 	if p.m.in.live == nil {
 		r.Files[0].Name = filepath.Base(p.m.in.what)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/internal/test/freeport"
 	"qsniff/internal/test/testpcap"
 	"qsniff/internal/test/timing"
 )
@@ -54,7 +54,7 @@ func scrapeDay(t *testing.T, prometheus string, native bool, queries map[string]
 	if err := os.WriteFile(filepath.Join(dir, "p.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	at := freePort(t)
+	at := freeport.Addr(t)
 	cmd := exec.Command(prometheus, "--config.file="+filepath.Join(dir, "p.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+at)
 	if native {
 		cmd.Args = append(cmd.Args, "--enable-feature=native-histograms")
@@ -100,17 +100,6 @@ func scrapeDay(t *testing.T, prometheus string, native bool, queries map[string]
 	if status := w.end(t); status != exitOK {
 		t.Errorf("status %d", status)
 	}
-}
-
-// freePort returns an address with a port that nobody had a moment ago.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // queryValue returns the value of a query, and whether it has one.

@@ -3,15 +3,11 @@
 package main
 
 import (
-	"crypto/tls"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -21,7 +17,7 @@ import (
 )
 
 // reloadable are the flags that SIGHUP changes, with the files that they name.
-var reloadable = []string{"servers", "thresholds", "web-token-file", "web-cert", "web-key", "webhooks"}
+var reloadable = []string{"servers", "own", "thresholds", "web-token-file", "web-cert", "web-key", "webhooks"}
 
 // reload reads the configuration and the files that it names again. What is wrong leaves all as it
 // was.
@@ -45,16 +41,16 @@ func (m *monitorRun) reload() {
 
 // applyReload makes what can be changed as next has it.
 func (m *monitorRun) applyReload(next *monitorOptions) error {
-	if m.server.WantsToken() != (len(next.token) > 0) || m.cert.isSet() != (next.cert != "") {
+	if m.server.WantsToken() != (len(next.token) > 0) || m.cert.IsSet() != (next.web.Cert != "") {
 		return errors.New("a token or a certificate comes or goes: that takes a restart")
 	}
-	if (m.opts.hooks == "") != (next.hooks == "") {
+	if (m.opts.Hooks == "") != (next.Hooks == "") {
 		return errors.New("--webhooks comes or goes: that takes a restart")
 	}
-	if err := m.told.reloadHooks(next.hooks); err != nil {
+	if err := m.told.reloadHooks(next.Hooks); err != nil {
 		return err
 	}
-	if _, err := m.cert.load(next.cert, next.key); err != nil {
+	if _, err := m.cert.Load(&next.web); err != nil {
 		return err
 	}
 	if len(next.token) > 0 {
@@ -63,6 +59,7 @@ func (m *monitorRun) applyReload(next *monitorOptions) error {
 	select {
 	case m.todo <- func() {
 		m.detector.SetThresholds(next.limits)
+		m.detector.SetOwn(next.ownTools)
 		m.detector.ownServers = next.ownServers
 		m.meter.SetServers(next.ownServers.Ends(), next.mayList())
 	}:
@@ -92,51 +89,12 @@ func (o *monitorOptions) settings() map[string]string {
 // folders returns where the files are that are read again. Whoever replaces a file makes another one
 // of its name, so the right is one to the folder.
 func (o *monitorOptions) folders() (all []string) {
-	for _, name := range []string{o.config, o.thresholds, o.tokenFile, o.cert, o.key} {
+	for _, name := range []string{o.config, o.thresholds, o.web.TokenFile, o.web.Cert, o.web.Key} {
 		if name != "" && !slices.Contains(all, filepath.Dir(name)) {
 			all = append(all, filepath.Dir(name))
 		}
 	}
 	return all
-}
-
-// certificate is the one that the server shows. It can be replaced while it is in use.
-type certificate struct {
-	now atomic.Pointer[tls.Certificate]
-}
-
-func (c *certificate) isSet() bool { return c.now.Load() != nil }
-
-// load reads a certificate and its key, and shows it from now on. It returns nil for none.
-func (c *certificate) load(cert, key string) (*tls.Config, error) {
-	x, err := loadCertificate(cert, key)
-	if x == nil || err != nil {
-		return nil, err
-	}
-	c.now.Store(x)
-	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now.Load(), nil }}, nil
-}
-
-// loadCertificate reads a certificate and its key; without names there is none.
-func loadCertificate(cert, key string) (*tls.Certificate, error) {
-	if cert == "" {
-		return nil, nil
-	}
-	x, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		return nil, &hintedError{fmt.Errorf("--web-cert %s, --web-key %s: %w", cert, key, err), "both are PEM, and belong to each other"}
-	}
-	return &x, nil
-}
-
-// newLogger returns the logger of the run, on standard error.
-func (o *monitorOptions) newLogger(w io.Writer) *slog.Logger {
-	opt := &slog.HandlerOptions{Level: o.level()}
-	if o.logForm == "json" {
-		return slog.New(slog.NewJSONHandler(w, opt))
-	}
-	return slog.New(slog.NewTextHandler(w, opt))
 }
 
 // logIncident logs an event of a warning or an alert.

@@ -20,6 +20,7 @@ import (
 	"qsniff/fleet"
 	"qsniff/flood"
 	"qsniff/flood/advice"
+	"qsniff/internal/cli"
 	"qsniff/internal/hostset"
 	"qsniff/internal/sandbox"
 	"qsniff/internal/systemd"
@@ -48,7 +49,7 @@ type monitorRun struct {
 	toFleet  func(fleet.Message) // takes messages for the hub of a fleet; nil: there is none
 	received uint64              // packets that the source has delivered
 	teller   *tell.Teller        // that of told, or one for the page's findings; nil: none are wanted
-	cert     certificate
+	cert     cli.Certificate
 	stall    time.Duration // stallAfter, but in tests
 	pulse    atomic.Int64  // when a batch was last read, by monotonic
 	todo     chan func()   // for the goroutine of the pipeline, between two batches
@@ -76,7 +77,7 @@ func runMonitor(ctx context.Context, opts *monitorOptions, source *monitorSource
 }
 
 func newMonitorRun(opts *monitorOptions, io streams) *monitorRun {
-	return &monitorRun{opts: opts, settings: opts.settings(), log: opts.newLogger(io.err), todo: make(chan func(), 1), stall: stallAfter}
+	return &monitorRun{opts: opts, settings: opts.settings(), log: opts.log.NewLogger(io.err), todo: make(chan func(), 1), stall: stallAfter}
 }
 
 // openMonitor opens everything that needs rights: the connection to the manager, the listener, and
@@ -87,7 +88,7 @@ func openMonitor(ctx context.Context, opts *monitorOptions, args []string, io st
 	if m.manager, err = systemd.Connect(); err != nil {
 		return nil, fmt.Errorf("the manager of this service: %w", err)
 	}
-	l, err := opts.openListener(ctx)
+	l, err := opts.web.OpenListener(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,34 +113,14 @@ func openMonitor(ctx context.Context, opts *monitorOptions, args []string, io st
 	return m, nil
 }
 
-// openListener opens the socket for readers, or takes over that of the manager.
-func (o *monitorOptions) openListener(ctx context.Context) (net.Listener, error) {
-	l, err := systemd.Listener()
-	if l == nil && err == nil {
-		l, err = serve.Listen(ctx, o.listen)
-	}
-	if err != nil {
-		return nil, &hintedError{fmt.Errorf("--listen %s: %w", o.listen, err), "another program may have the port; --listen names another one"}
-	}
-	return l, nil
-}
-
-// noTokenError is about an address that others reach, and no token.
-func (o *monitorOptions) noTokenError() error {
-	return &usageError{fmt.Errorf("--listen %s: %w", o.listen, serve.ErrNoToken), "--web-token-file FILE names one; 127.0.0.1 needs none"}
-}
-
 // addServer makes the server on a listener.
 func (m *monitorRun) addServer(l net.Listener) error {
 	o := m.opts
-	config, err := m.cert.load(o.cert, o.key)
+	config, err := m.cert.Load(&o.web)
 	if err != nil {
 		return err
 	}
-	m.server, err = serve.New(l, serve.Options{Hosts: o.hosts, Token: o.token, TLS: config, Health: m.health, Log: m.log})
-	if errors.Is(err, serve.ErrNoToken) {
-		return o.noTokenError()
-	}
+	m.server, err = o.web.NewServer(l, serve.Options{Token: o.token, TLS: config, Health: m.health, Log: m.log})
 	if err == nil && !serve.IsLoopback(l) {
 		m.log.Warn("others than this machine can reach the figures", "address", l.Addr().String(), "encrypted", config != nil)
 	}
@@ -151,7 +132,7 @@ func (m *monitorRun) addStages() error {
 	o, cfg := m.opts, &m.in.cfg
 	protos := cfg.Registry.Protos()
 	m.meter = monitor.New(protos, monitor.Options{Servers: o.ownServers.Ends(), MayList: o.mayList(), MaxServers: o.maxServers, Scale: o.scale(), Clock: monotonic})
-	m.detector = &incidents{newDetector(cfg.Registry, o.limits, o.scale(), advice.DefaultExpiry), o.ownServers}
+	m.detector = &incidents{newDetector(cfg.Registry, o.limits, o.scale(), advice.DefaultExpiry, o.ownTools), o.ownServers}
 	m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) {
 		m.detector.filter(m.meter.AddIncident)(in, e)
 	})
@@ -191,22 +172,13 @@ func (m *monitorRun) enterSandbox() error {
 		return nil
 	}
 	p := m.in.policy
-	p.Read = append(append(p.Read, m.opts.folders()...), ownFigures()...)
+	p.Read = append(p.Read, m.opts.folders()...)
+	p.AllowFigures()
 	status, err := sandbox.Enter(p)
 	if err == nil {
 		m.log.Info("sandbox", "status", status.String())
 	}
 	return err
-}
-
-// ownFigures returns where the system shows the CPU time and the memory of this process, if it does.
-func ownFigures() (all []string) {
-	for _, name := range []string{"/proc/self", "/proc/stat"} {
-		if _, err := os.Stat(name); err == nil {
-			all = append(all, name)
-		}
-	}
-	return all
 }
 
 // run runs the pipeline until ctx, the input or the server ends.

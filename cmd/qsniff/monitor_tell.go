@@ -11,7 +11,7 @@ import (
 
 // startTelling starts what tells of incidents, if anybody is told.
 func (m *monitorRun) startTelling() error {
-	c, err := m.opts.tellConfig()
+	c, err := m.opts.Config()
 	if err != nil {
 		return err
 	}

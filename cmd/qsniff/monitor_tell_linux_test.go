@@ -53,13 +53,7 @@ func TestMonitorTells(t *testing.T) {
 			w.at += 980 * time.Millisecond
 		}
 	}
-	flood := func() {
-		for range 20_000 { // 2,000 a second
-			n++
-			w.packet(t, clientAt(uint32(n)*2654435761), server, plainQuery)
-			w.at += 500 * time.Microsecond
-		}
-	}
+	flood := func() { n = w.flood(t, server, n) }
 	calm()
 	flood()
 	w.awaitPackets(t, n)

@@ -219,19 +219,31 @@ func (w *watcher) end(t *testing.T) int {
 	return w.cmd.ProcessState.ExitCode()
 }
 
-// residentBytes returns how much memory a process has.
+// residentBytes returns how much memory of its own a process has: without pages of the program's file,
+// which come and go (mem.ReturnProgram) by megabytes.
 func residentBytes(t *testing.T, pid int) float64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := bytes.Cut(status, []byte("VmRSS:"))
+	_, rest, _ := bytes.Cut(status, []byte("RssAnon:"))
 	n, err := strconv.ParseFloat(string(bytes.Fields(rest)[0]), 64)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n * 1024
+}
+
+// flood has 20,000 clients ask a server within ten seconds, each once. n is how many packets there were before; it returns how many there are then.
+func (w *watcher) flood(t *testing.T, server netip.AddrPort, n int) int {
+	t.Helper()
+	for range 20_000 {
+		n++
+		w.packet(t, clientAt(uint32(n)*2654435761), server, plainQuery)
+		w.at += 500 * time.Microsecond
+	}
+	return n
 }
 
 // passSocket makes a socket that w is given as a manager like systemd does it, and returns where it is.

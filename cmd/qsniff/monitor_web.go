@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"qsniff/monitor"
 	"qsniff/monitor/metrics"
@@ -18,13 +16,11 @@ import (
 // newMetricsHandler returns what answers /metrics.
 func newMetricsHandler(m *monitorRun) http.Handler {
 	b := readBuild()
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(metrics.NewCollector(m.meter), metrics.NewServerCollector(m.server.Stats, m.page.live.Stats), metrics.NewBuildInfo(b.Version, b.Revision, b.Go),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	all := []prometheus.Collector{metrics.NewCollector(m.meter), metrics.NewServerCollector(m.server.Stats, m.page.live.Stats), metrics.NewBuildInfo(b.Version, b.Revision, b.Go)}
 	if m.told != nil {
-		reg.MustRegister(metrics.NewToldCollector(m.told.messenger.Counts))
+		all = append(all, metrics.NewToldCollector(m.told.messenger.Counts))
 	}
-	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: scrapesAtOnce, ErrorHandling: promhttp.ContinueOnError})
+	return metrics.NewHandler(all...)
 }
 
 // listedServer is a server in /servers.json. What it says of itself is text of the network: JSON

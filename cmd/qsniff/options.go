@@ -1,14 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"qsniff/internal/cli"
 	"qsniff/internal/hostset"
 	"qsniff/pipeline"
 	"qsniff/render/tally"
@@ -20,8 +21,10 @@ const (
 	readerLibpcap = "gopacket"
 )
 
-// readOptions are the flags of read.
+// readOptions are the flags of read, and those that commands share which read the same packets
+// from interfaces.
 type readOptions struct {
+	captureOptions
 	output       string
 	color        string
 	reader       string
@@ -35,7 +38,8 @@ type readOptions struct {
 	clock        string
 	columns      string
 	servers      string
-	cutsToMicros bool // times for people are cut to microseconds
+	own          string
+	ownTools     *hostset.Networks // set by parseOwn; nil: none
 	jobs         int
 	memory       memorySize
 	write        writeOptions
@@ -72,15 +76,16 @@ func (o *readOptions) register(cmd *cobra.Command) {
 	o.registerForm(cmd)
 	o.registerCommon(cmd)
 	o.registerServers(cmd, serversHelp)
+	o.registerOwn(cmd)
 }
 
 // registerForm adds the flags that choose how messages are printed.
 func (o *readOptions) registerForm(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&o.output, []string{"text", "tree", "hex", "json", "csv", "none"}}, "output", "o",
+	f.VarP(cli.OneOf(&o.output, "text", "tree", "hex", "json", "csv", "none"), "output", "o",
 		"text: a line a message; tree: annotated fields; hex: annotated bytes; json: an object a line; csv: a table; none: decode only")
-	f.VarP(&choice{&o.clock, []string{"a", "r", "d", "e"}}, "time", "t",
+	f.VarP(cli.OneOf(&o.clock, "a", "r", "d", "e"), "time", "t",
 		"times: a time of day, r seconds since the first packet, d since the line before, e since 1970")
 }
 
@@ -98,7 +103,7 @@ func (o *readOptions) registerMessages(cmd *cobra.Command) {
 	f.VarP(&textValue{&o.columns, "NAME,...", true}, "fields", "e", "csv: these columns, as in frame,src,a2s.info.name; qsniff fields lists them; cut names the fields whose values end early")
 	f.BoolVar(&o.layout, "layout", false, "json: list every byte with its field")
 	f.BoolVar(&o.utc, "utc", false, "text, tree, hex: times in UTC instead of local time")
-	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text, tree, hex: auto colours terminals only")
+	f.Var(cli.OneOf(&o.color, "auto", "always", "never"), "color", "text, tree, hex: auto colours terminals only")
 	f.BoolVar(&o.showsSecrets, "show-secrets", false, "print passwords and log secrets instead of <redacted>")
 	propose(cmd, "count", cobra.NoFileCompletions)
 }
@@ -107,13 +112,13 @@ func (o *readOptions) registerMessages(cmd *cobra.Command) {
 func (o *readOptions) registerPage(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.utc, "utc", false, "text: times in UTC instead of local time")
-	f.Var(&choice{&o.color, []string{"auto", "always", "never"}}, "color", "text: auto colours terminals only")
+	f.Var(cli.OneOf(&o.color, "auto", "always", "never"), "color", "text: auto colours terminals only")
 }
 
 // registerInput adds the flags of all commands that read captures.
 func (o *readOptions) registerInput(cmd *cobra.Command) {
 	o.registerPackets(cmd)
-	cmd.Flags().Var(&choice{&o.reader, []string{readerNative, readerLibpcap}}, "reader", "native, or gopacket: libpcap as second opinion")
+	cmd.Flags().Var(cli.OneOf(&o.reader, readerNative, readerLibpcap), "reader", "native, or gopacket: libpcap as second opinion")
 }
 
 // registerPackets adds the flags of all commands that take packets, from captures or from
@@ -123,7 +128,7 @@ func (o *readOptions) registerPackets(cmd *cobra.Command) {
 	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a port as a protocol, with a `RULE` such as udp.port==27015,a2s or tcp.port==27016,rcon")
 	f.IntVar(&o.jobs, "jobs", o.jobs, "decode with `N` goroutines; the output does not depend on it")
 	f.Lookup("jobs").DefValue = "one a processor" // help is the same on every machine
-	f.Var(&choice{&o.dedup, []string{"auto", "on", "off"}}, "dedup",
+	f.Var(cli.OneOf(&o.dedup, "auto", "on", "off"), "dedup",
 		"count a packet once that was captured twice within 5 ms; auto: where several interfaces come together")
 	f.Lookup("dedup").NoOptDefVal = "on"
 	f.Var(&o.memory, "memory", "budget of all tables")
@@ -154,74 +159,39 @@ func (o *readOptions) parseServers() (*hostset.Set, error) {
 	return ours, nil
 }
 
-// choice is a flag with a closed set of values.
-type choice struct {
-	value   *string
-	allowed []string
+// registerOwn adds --own to a command that finds floods.
+func (o *readOptions) registerOwn(cmd *cobra.Command) {
+	cmd.Flags().Var(&textValue{&o.own, "CIDR|ADDR,...", true}, "own", "one's own monitors and bots: their storms are no attack (DOS-F03), and no rules name them; may be given several times")
+	propose(cmd, "own", cobra.NoFileCompletions)
 }
 
-func (c *choice) String() string { return *c.value }
-func (c *choice) Type() string   { return strings.Join(c.allowed, "|") }
-func (c *choice) Set(s string) error {
-	for _, a := range c.allowed {
-		if s == a {
-			*c.value = s
-			return nil
-		}
+// parseOwn sets ownTools to what --own names.
+func (o *readOptions) parseOwn() (err error) {
+	if o.own == "" {
+		return nil
 	}
-	return fmt.Errorf("one of %s", strings.Join(c.allowed, ", "))
+	if o.ownTools, err = hostset.ParseNetworks(o.own); err != nil {
+		return &usageError{fmt.Errorf("--own %w", err), "write addresses and networks of your tools: 198.51.100.9,2001:db8:5::/64"}
+	}
+	return nil
 }
 
-// memorySize is a flag with a number of bytes, of at least 16 MiB: 64M, 1G.
+// memorySize is a flag with a number of bytes, from 16 MiB to 64 GiB: 64M, 1G.
 type memorySize int64
 
 func (s *memorySize) String() string { return strconv.FormatInt(int64(*s)>>20, 10) + "M" }
 func (s *memorySize) Type() string   { return "SIZE" }
 func (s *memorySize) Set(text string) error {
-	const least = 16 << 20
-	n, err := parseSize(text)
-	if err != nil {
+	const least, most = 16 << 20, 64 << 30 // chosen: more than any machine for this has, and than Go can allocate for a table
+	var n cli.ByteSize
+	switch err := n.Set(text); {
+	case err != nil:
 		return err
-	}
-	if n < least {
-		return fmt.Errorf("at least 16M")
+	case n < least:
+		return errors.New("at least 16M")
+	case n > most:
+		return errors.New("at most 64G")
 	}
 	*s = memorySize(n)
 	return nil
-}
-
-// byteSize is a flag with a number of bytes above 0: 64K, 100M. It is 0 if not given.
-type byteSize int64
-
-func (a *byteSize) Type() string { return "SIZE" }
-func (a *byteSize) String() string {
-	if *a == 0 {
-		return ""
-	}
-	return strconv.FormatInt(int64(*a), 10)
-}
-func (a *byteSize) Set(text string) error {
-	n, err := parseSize(text)
-	if err == nil && n == 0 {
-		err = fmt.Errorf("more than nothing")
-	}
-	*a = byteSize(n)
-	return err
-}
-
-// parseSize parses a number of bytes with an optional unit: K, KB or KiB, and likewise M, G.
-func parseSize(text string) (int64, error) {
-	const most = 64 << 30 // chosen: more than any machine for this has, and than Go can allocate for a table
-	shift := 0
-	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
-	for i, unit := range "KMG" {
-		if rest, ok := strings.CutSuffix(digits, string(unit)); ok {
-			digits, shift = rest, 10*(i+1)
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > most>>shift {
-		return 0, fmt.Errorf("a size like 64M or 1G")
-	}
-	return n << shift, nil
 }

@@ -66,7 +66,7 @@ func (o *readOptions) newRenderer(out io.Writer, protos []*dissect.Proto) (rende
 
 // textOptions returns the options for what is printed for people.
 func (o *readOptions) textOptions(out io.Writer) text.Options {
-	return text.Options{UTC: o.utc, Micros: o.cutsToMicros, Clock: clocks[o.clock], Width: width(out),
+	return text.Options{UTC: o.utc, Micros: o.isLive(), Clock: clocks[o.clock], Width: width(out),
 		Palette: text.NewPalette(o.wantsColor(out)), ShowSecrets: o.showsSecrets}
 }
 

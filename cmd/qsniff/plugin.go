@@ -41,7 +41,7 @@ Exit status: 0 fine, 2 wrong usage.`,
 			return err
 		}
 		b := readBuild()
-		_, err = io.out.Write(wireshark.Append(nil, reg, b.short()))
+		_, err = io.out.Write(wireshark.Append(nil, reg, b.Short()))
 		return err
 	}
 	return cmd

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/cli"
 	"qsniff/internal/digits"
 	"qsniff/render"
 	"qsniff/render/jsonl"
@@ -24,7 +25,7 @@ type pollsOptions struct {
 func newPolls(io streams) *cobra.Command {
 	opts := &pollsOptions{readOptions: *readDefaults(), top: 20}
 	cmd := &cobra.Command{
-		Use:     "polls [flags] FILE...",
+		Use:     "polls [flags] FILE... | -i IFACE",
 		GroupID: groupTraffic,
 		Short:   "list why monitors got no answers in time",
 		Long: `polls lists the clients that asked a server three times or more, and how many of their
@@ -51,11 +52,13 @@ ended).
 Ctrl-C prints what was read so far; the first line then says how far the run came
 ("interrupted" in JSON).
 
+` + captureHelp + `
+
 FILE is as in qsniff read.`,
 		Example: `  qsniff polls evening.pcap
   qsniff polls --servers 198.18.0.0/15 evening.pcap   of one's own servers
   qsniff polls -o json evening.pcap | jq -r 'select(.filtered > 0) | [.client, .server] | @tsv'`,
-		Args: requireCapture,
+		Args: opts.requireInput,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return listPolls(cmd.Context(), opts, args, io)
 		},
@@ -63,11 +66,12 @@ FILE is as in qsniff read.`,
 	cmd.ValidArgsFunction = completeCaptures
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&opts.output, []string{"text", "json"}}, "output", "o", "text: for people; json: an object a line")
+	f.VarP(cli.OneOf(&opts.output, "text", "json"), "output", "o", "text: for people; json: an object a line")
 	f.IntVar(&opts.top, "top", opts.top, "text: list `N` clients")
 	opts.registerFilter(cmd)
 	opts.registerPage(cmd)
 	opts.registerServers(cmd, "list polls to these servers only")
+	opts.registerCapture(cmd, captureInstead)
 	opts.registerInput(cmd)
 	addHabits(cmd, &opts.readOptions)
 	propose(cmd, "top", cobra.NoFileCompletions)

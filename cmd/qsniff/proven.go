@@ -10,6 +10,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/flood/proof"
+	"qsniff/internal/cli"
 	"qsniff/render"
 	"qsniff/render/counters"
 	"qsniff/render/jsonl"
@@ -27,7 +28,7 @@ type provenOptions struct {
 func newProven(io streams) *cobra.Command {
 	opts := &provenOptions{readOptions: *readDefaults()}
 	cmd := &cobra.Command{
-		Use:     "proven [flags] FILE...",
+		Use:     "proven [flags] FILE... | -i IFACE",
 		GroupID: groupTraffic,
 		Short:   "list sources that proved their address",
 		Long: `proven lists the addresses in captures that are no forgeries: they brought back
@@ -53,12 +54,15 @@ messages, prove nothing. ` + filterHelp + `
 Ctrl-C prints who is known so far; the first line then says how far the run came
 ("interrupted" in JSON).
 
+` + captureHelp + `
+
 FILE is as in qsniff read.`,
 		Example: `  qsniff proven evening.pcap
   qsniff proven --servers 198.18.0.0/15 evening.pcap   to one's own servers only
   qsniff proven -o nft evening.pcap > proven.nft       sets for a firewall
-  qsniff proven -o json evening.pcap | jq -r .address`,
-		Args: requireCapture,
+  qsniff proven -o json evening.pcap | jq -r .address
+  qsniff proven -i eth0                                as it happens, until Ctrl-C`,
+		Args: opts.requireInput,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return listProven(cmd.Context(), opts, args, io)
 		},
@@ -72,10 +76,11 @@ FILE is as in qsniff read.`,
 func (o *provenOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&o.output, []string{"text", "json", "nft"}}, "output", "o", "text: for people; json: an object a line; nft: sets of nftables")
+	f.VarP(cli.OneOf(&o.output, "text", "json", "nft"), "output", "o", "text: for people; json: an object a line; nft: sets of nftables")
 	o.registerFilter(cmd)
 	o.registerPage(cmd)
 	o.registerServers(cmd, "count proofs to these servers only")
+	o.registerCapture(cmd, captureInstead)
 	o.registerInput(cmd)
 }
 

@@ -104,12 +104,15 @@ func (o *readOptions) printJob(j *job, reg *dissect.Registry, r render.Renderer)
 	if err != nil {
 		return err
 	}
+	if err := o.parseOwn(); err != nil {
+		return err
+	}
 	if err := writeHeader(j.io.out, r); err != nil {
 		return err
 	}
 	j.cfg.Renderer, j.streamsOutput = r, r != nil
 	if _, ok := r.(render.IncidentRenderer); ok && j.cfg.Filter.AllowsIncidents() {
-		j.cfg.Incidents = &incidents{newDetector(reg, flood.Defaults(), o.scale()*detectorShare, advice.DefaultExpiry), own}
+		j.cfg.Incidents = &incidents{newDetector(reg, flood.Defaults(), o.scale()*detectorShare, advice.DefaultExpiry, o.ownTools), own}
 	}
 	result, err := j.run()
 	if o.result != nil {

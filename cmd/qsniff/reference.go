@@ -12,10 +12,12 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
 	"qsniff/finding"
+	"qsniff/internal/cli"
 	"qsniff/reassembly/split"
 	"qsniff/reassembly/tcpstream"
 	"qsniff/render/manual"
 	"qsniff/track"
+	"qsniff/vantage"
 )
 
 // The groups of commands.
@@ -37,7 +39,7 @@ func newRegistry() (*dissect.Registry, error) {
 // listCodes returns the code of every finding that a run can raise, by the stages that
 // declare them.
 func listCodes(reg *dissect.Registry) []*finding.Code {
-	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes, contradict.Codes)
+	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes, contradict.Codes, vantage.Codes)
 	for _, p := range reg.Protos() {
 		all = append(all, p.Codes...)
 	}
@@ -47,7 +49,7 @@ func listCodes(reg *dissect.Registry) []*finding.Code {
 // addOutputFlag adds -o text|json.
 func addOutputFlag(cmd *cobra.Command) *string {
 	output := "text"
-	cmd.Flags().VarP(&choice{&output, []string{"text", "json"}}, "output", "o", "text: for people; json: an object a line")
+	cmd.Flags().VarP(cli.OneOf(&output, "text", "json"), "output", "o", "text: for people; json: an object a line")
 	return &output
 }
 

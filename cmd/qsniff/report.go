@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"qsniff/internal/cli"
 	"qsniff/internal/hostset"
 	"qsniff/internal/shell"
 	"qsniff/render"
@@ -24,7 +25,7 @@ import (
 type reportOptions struct {
 	readOptions
 	interval   time.Duration
-	maxSize    byteSize
+	maxSize    cli.ByteSize
 	force      bool
 	anonymize  anonymizeOptions
 	command    string    // how it was called, as the report says
@@ -89,6 +90,7 @@ func (o *reportOptions) register(cmd *cobra.Command) {
 	f.BoolVar(&o.anonymize.isOn, "anonymize", false, "replace addresses, names and texts; qsniff anonymize --help has more")
 	o.anonymize.register(cmd, "with --anonymize: ")
 	o.registerServers(cmd, "report these servers only")
+	o.registerOwn(cmd)
 	o.registerFilter(cmd)
 	o.registerInput(cmd)
 	propose(cmd, "interval", cobra.NoFileCompletions)
@@ -112,7 +114,11 @@ func (o *reportOptions) check(out io.Writer) error {
 	if o.ownServers, err = o.parseServers(); err != nil {
 		return err
 	}
+	if err = o.parseOwn(); err != nil {
+		return err
+	}
 	if o.anonymize.isOn {
+		o.ownTools = o.ownTools.Map(o.anonymize.anonymizer().Networks)
 		o.ownServers = o.ownServers.Map(o.anonymize.anonymizer().Networks)
 	}
 	return o.readOptions.check()

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"iter"
+	"math"
 	"net/netip"
 	"slices"
 
@@ -60,7 +61,7 @@ func newReportCollector(o *reportOptions, j *job) *reportCollector {
 		findings:  stats.NewFindingCollector(stats.FindingOptions{Ours: o.ownServers, Scale: scale / 2}),
 		timeline:  stats.NewTimeline(o.interval, o.ownServers),
 		exchanges: sample.New(jsonl.New(jsonl.Options{Layout: true}), o.ownServers, o.scale()),
-		detector:  newDetector(j.cfg.Registry, flood.Defaults(), scale*detectorShare, advice.DefaultExpiry),
+		detector:  newDetector(j.cfg.Registry, flood.Defaults(), scale*detectorShare, advice.DefaultExpiry, o.ownTools),
 	}
 	c.kept.IsOurs = func(in *flood.Incident) bool { return in.IsAt(o.ownServers) }
 	c.detector.AddObserver(c.kept.Observe)
@@ -75,7 +76,7 @@ func newReportCollector(o *reportOptions, j *job) *reportCollector {
 // report returns the report of a run over the captures that args name.
 func (c *reportCollector) report(run tally.Run, args []string) (*render.Report, error) {
 	build := readBuild()
-	r := &render.Report{Version: build.short(), Command: c.opts.command, Files: c.opts.listFiles(args, &run), MaxSize: int(c.opts.maxSize),
+	r := &render.Report{Version: build.Short(), Command: c.opts.command, Files: c.opts.listFiles(args, &run), MaxSize: int(min(c.opts.maxSize, math.MaxInt)),
 		IsAnonymized: c.opts.anonymize.isOn}
 	if c.opts.anonymize.isOn {
 		r.Left.Packets = c.opts.captured.Packets - run.Packets

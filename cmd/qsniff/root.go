@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"qsniff/internal/cli"
 	"qsniff/render/manual"
 )
 
@@ -58,13 +59,13 @@ func newRoot(io streams) *cobra.Command {
 		return &usageError{trimStrconv(err), hintFlag(cmd, err)}
 	})
 	b := readBuild()
-	root.Version = b.short()
+	root.Version = b.Short()
 	root.ValidArgsFunction = completeCommandOrCapture
-	root.SetUsageFunc(newUsage(io))
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return cli.PrintUsage(cmd, flagGroups, width(io.out)) })
 	root.SetHelpFunc(newHelpPage(io))
 	root.AddGroup(&cobra.Group{ID: groupTraffic, Title: "Commands"}, &cobra.Group{ID: groupReference, Title: "Reference"})
 	root.AddCommand(newRead(io), newLive(io), newFollow(io), newExchanges(io), newStats(io), newFindings(io), newFloods(io), newProven(io), newPolls(io), newReport(io),
-		newDiff(io), newExtract(io), newAnonymize(io), newReplay(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newSchema(io), newWiresharkPlugin(io),
+		newDiff(io), newVantages(io), newExtract(io), newAnonymize(io), newReplay(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newSchema(io), newWiresharkPlugin(io),
 		newExtcap(io), newVersion(io), newCompletion(io), newHelp())
 	root.AddCommand(screenCommands(io)...)
 	root.AddCommand(monitorCommands(io)...)
@@ -138,7 +139,7 @@ func commandsTaking(root *cobra.Command, flag, value string) []string {
 		if f == nil || cmd.Hidden {
 			continue
 		}
-		if c, ok := f.Value.(*choice); ok && slices.Contains(c.allowed, value) {
+		if c, ok := f.Value.(*cli.Choice); ok && slices.Contains(c.Allowed, value) {
 			paths = append(paths, cmd.CommandPath())
 		}
 	}

@@ -88,7 +88,6 @@ func outputSchema() (*schema.Schema, error) {
 		schema.Row{Name: "message_type", Doc: "a type of message", Commands: "fields --messages", Type: reflect.TypeFor[manual.Message]()},
 		schema.Row{Name: "explained_finding", Doc: "what a finding means", Commands: "explain", Type: reflect.TypeFor[manual.Finding]()},
 		schema.Row{Name: "explained_kind", Doc: "what a kind of incident is", Commands: "explain", Type: reflect.TypeFor[manual.Kind]()},
-		schema.Row{Name: "explained_unraised", Doc: "an id that nothing raises, and what tells instead", Commands: "explain", Type: reflect.TypeFor[manual.Unraised]()},
 		schema.Row{Name: "interface_row", Doc: "an interface", Commands: "interfaces", Type: reflect.TypeFor[interfaceRow]()},
 		schema.Row{Name: "version", Doc: "what this build can do", Commands: "version", Type: reflect.TypeFor[build]()},
 	), nil

@@ -72,6 +72,7 @@ func checkOtherOutputs(t *testing.T, check func(t *testing.T, args ...string)) {
 	check(t, append([]string{"findings", "-o", "json"}, captures(t)...)...)
 	check(t, "follow", "-o", "json", pcapfiles+"/a2s", pcapfiles+"/rcon")
 	checkDiffs(t, check)
+	check(t, "vantages", "-o", "json", pcapfiles+"/vantages/near.pcap", pcapfiles+"/vantages/far.pcap")
 	check(t, "read", "-o", "json", "--layout", describedCapture(t))
 	check(t, "decode", "-o", "json", "--layout", `"s"`)
 	for _, name := range []string{"fields", "explain", "version", "interfaces"} {

@@ -69,7 +69,7 @@ func formOf(line map[string]any) string {
 		return name
 	}
 	for _, f := range []struct{ member, form string }{{"frame", "message"}, {"thresholds", "rules"}, {"skipped", "stats"}, {"class", "difference"},
-		{"link_type", "interface_row"}, {"readers", "version"}, {"summary", "message_type"}, {"kind", "field"}, {"seen", "explained_finding"}, {"apart", "explained_kind"}, {"instead", "explained_unraised"}} {
+		{"link_type", "interface_row"}, {"readers", "version"}, {"summary", "message_type"}, {"kind", "field"}, {"seen", "explained_finding"}, {"apart", "explained_kind"}} {
 		if line[f.member] != nil {
 			return f.form
 		}

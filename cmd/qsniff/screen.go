@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"qsniff/internal/cli"
 	"qsniff/terminal"
 )
 
@@ -20,7 +21,7 @@ func onScreen(ctx context.Context, show func() error) error {
 		os.Unsetenv(onScreenName)
 		return show()
 	}
-	cmd, err := ownCommand(os.Args[1:]...)
+	cmd, err := cli.OwnCommand("qsniff", os.Args[1:]...)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/cli"
 	"qsniff/render"
 	"qsniff/render/jsonl"
 	"qsniff/render/tally"
@@ -28,7 +29,7 @@ type statsOptions struct {
 func newStats(io streams) *cobra.Command {
 	opts := &statsOptions{readOptions: *readDefaults(), top: 10}
 	cmd := &cobra.Command{
-		Use:     "stats [flags] FILE...",
+		Use:     "stats [flags] FILE... | -i IFACE",
 		GroupID: groupTraffic,
 		Short:   "add up captures",
 		Long: `stats reads captures and says what is in them: the rate, messages by type,
@@ -47,13 +48,16 @@ whose exchange has a request that matches; packets are all that were read. ` + f
 Ctrl-C prints what was read so far; the first line then says how far that is ("interrupted"
 in JSON).
 
+` + captureHelp + `
+
 FILE is as in qsniff read.`,
 		Example: `  qsniff stats capture.pcap
   qsniff stats --servers 198.18.0.0/15 capture.pcap   what concerns one's own servers
   qsniff stats -Y 'message == A2S_RULES' evening.pcap   one kind of message
   qsniff stats -o json --interval 1s capture.pcap | jq -c '.series[]'
-  tcpdump -U -w - udp | qsniff stats -                 until Ctrl-C`,
-		Args: requireCapture,
+  qsniff stats -i eth0                                 as it happens, until Ctrl-C
+  tcpdump -U -w - udp | qsniff stats -                 what another program captures`,
+		Args: opts.requireInput,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.listsAll = opts.output == "json" && !cmd.Flags().Changed("top")
 			return summarize(cmd.Context(), opts, args, io)
@@ -68,13 +72,14 @@ FILE is as in qsniff read.`,
 func (o *statsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(&choice{&o.output, []string{"text", "json"}}, "output", "o", "text: for people; json: one object")
+	f.VarP(cli.OneOf(&o.output, "text", "json"), "output", "o", "text: for people; json: one object")
 	f.DurationVar(&o.interval, "interval", 0, "length of the steps of the time series, as `1s` (0: so that there are up to 60)")
 	f.IntVar(&o.top, "top", o.top, "list `N` servers and clients; json: all, unless it is given")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: print every counter that is not zero, too")
 	o.registerFilter(cmd)
 	o.registerPage(cmd)
 	o.registerServers(cmd, "count messages of these servers only")
+	o.registerCapture(cmd, captureInstead)
 	o.registerInput(cmd)
 	for _, name := range []string{"top", "interval"} {
 		propose(cmd, name, cobra.NoFileCompletions)

@@ -11,29 +11,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/finding"
+	"qsniff/internal/cli"
 	"qsniff/internal/hostset"
 	"qsniff/tell"
 )
 
 // tellOptions are the flags about who is told of incidents and findings.
 type tellOptions struct {
-	file        string
-	fileSize    byteSize
-	fileCount   int
-	hooks       string
-	every       time.Duration
-	exec        string
-	execTimeout time.Duration
-	syslog      bool
-	journal     bool
-	findings    string
+	cli.TellFlags
+	findings string
 }
-
-// The sockets of the logs of the system.
-const (
-	syslogSocket  = "/dev/log"
-	journalSocket = "/run/systemd/journal/socket"
-)
 
 // tellHelp is the part of a long description about who is told.
 const tellHelp = `Incidents that need attention, and findings, are told when they begin, change and end:
@@ -59,40 +46,12 @@ sees no packets and gives up all rights but these services and files; with
 // registerTell adds the flags. findings is the default of --tell-findings.
 func (o *tellOptions) registerTell(cmd *cobra.Command, findings string) {
 	f := cmd.Flags()
-	o.fileSize, o.findings = 16<<20, findings
-	f.StringVar(&o.file, "tell", "", "append incidents and findings to `FILE`, as JSON lines: when they begin, change and end")
-	f.Var(&o.fileSize, "tell-size", "rename the FILE of --tell to FILE.1 after so many bytes, and begin another")
-	f.IntVar(&o.fileCount, "tell-files", 4, "keep `N` of these old files")
-	f.StringVar(&o.hooks, "webhooks", "", "tell the services that `FILE` lists: discord, slack, matrix, ntfy, json")
-	f.DurationVar(&o.every, "webhook-every", 10*time.Minute, "tell a service of changes of an incident once in this `TIME`")
-	f.StringVar(&o.exec, "on-incident-exec", "", "start `PROGRAM`, with the incident as environment QSNIFF_...")
-	f.DurationVar(&o.execTimeout, "exec-timeout", 30*time.Second, "kill the PROGRAM after this `TIME`")
-	f.BoolVar(&o.syslog, "syslog", false, "tell syslog (RFC 5424, /dev/log)")
-	f.BoolVar(&o.journal, "journal", false, "tell systemd's journal")
-	f.Var(&choice{&o.findings, []string{"none", "warn", "error"}}, "tell-findings", "tell of findings of this severity or above")
+	o.findings = findings
+	o.TellFlags.Register(f, "incidents and findings", "incident")
+	f.Var(cli.OneOf(&o.findings, "none", "warn", "error"), "tell-findings", "tell of findings of this severity or above")
 	for _, name := range []string{"tell-size", "tell-files", "webhook-every", "exec-timeout"} {
 		propose(cmd, name, cobra.NoFileCompletions)
 	}
-}
-
-// tellConfig returns where notes go.
-func (o *tellOptions) tellConfig() (*tell.Config, error) {
-	c := &tell.Config{File: o.file, FileSize: int64(o.fileSize), FileCount: o.fileCount, HooksFile: o.hooks, Every: o.every,
-		Exec: o.exec, ExecTimeout: o.execTimeout}
-	const mostFiles = 1000 // renaming them takes milliseconds
-	switch {
-	case o.fileCount < 0 || o.fileCount > mostFiles:
-		return nil, &usageError{fmt.Errorf("--tell-files %d: from 0 to %d", o.fileCount, mostFiles), "leave it out for 4"}
-	case o.every < time.Second || o.execTimeout < time.Second:
-		return nil, &usageError{errors.New("--webhook-every, --exec-timeout: at least 1s"), "write a length of time, as 30s or 10m"}
-	}
-	if o.syslog {
-		c.Syslog = syslogSocket
-	}
-	if o.journal {
-		c.Journal = journalSocket
-	}
-	return c, nil
 }
 
 // telling is what tells of incidents and findings during a run.
@@ -108,7 +67,7 @@ func (o *tellOptions) startTelling(c *tell.Config, ours *hostset.Set, log func(s
 	if c.IsEmpty() {
 		return nil, nil
 	}
-	cmd, err := ownCommand("messenger")
+	cmd, err := cli.OwnCommand("qsniff", "messenger")
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"qsniff/capture/play"
 	"qsniff/flood"
+	"qsniff/internal/cli"
 	"qsniff/internal/hostset"
 	"qsniff/monitor"
 	"qsniff/terminal"
@@ -23,7 +24,6 @@ import (
 // topOptions are the flags of top.
 type topOptions struct {
 	readOptions
-	captureOptions
 	speed      string
 	thresholds string
 	maxServers int
@@ -63,6 +63,7 @@ func newTop(io streams) *cobra.Command {
 	f.StringVar(&opts.thresholds, "thresholds", "", "take thresholds of floods from `FILE.toml`")
 	f.IntVar(&opts.maxServers, "max-servers", monitor.DefaultServers, "so many servers that --servers does not name get rows of their own, at most `N`")
 	opts.registerServers(cmd, "show these servers, and floods at them, only")
+	opts.registerOwn(cmd)
 	opts.registerFilter(cmd)
 	opts.registerInput(cmd)
 	propose(cmd, "speed", cobra.FixedCompletions([]cobra.Completion{"1", "10", "100", "max"}, cobra.ShellCompDirectiveNoFileComp))
@@ -120,7 +121,10 @@ func (o *topOptions) prepare(args []string, io streams) error {
 	if o.ownServers, err = o.parseServers(); err != nil {
 		return err
 	}
-	if o.limits, err = loadThresholds(o.thresholds); err != nil {
+	if err = o.parseOwn(); err != nil {
+		return err
+	}
+	if o.limits, err = cli.LoadThresholds(o.thresholds); err != nil {
 		return err
 	}
 	if !isTerminal(io.out) || !terminal.Check(os.Stdin, os.Stdout) {

@@ -23,6 +23,7 @@ import (
 	"qsniff/filter"
 	"qsniff/flood"
 	"qsniff/flood/advice"
+	"qsniff/internal/cli"
 	"qsniff/internal/sandbox"
 	"qsniff/internal/shell"
 	"qsniff/monitor"
@@ -146,7 +147,7 @@ func (t *topRun) enterSandbox(settings string) error {
 // begin begins a run of the pipeline. A capture is played from its begin, and at once up to a time.
 func (t *topRun) begin(speed float64, isPaused bool, until int64) (*session, error) {
 	s := &session{done: make(chan struct{})}
-	m := &monitorOptions{readOptions: t.opts.readOptions, captureOptions: t.opts.captureOptions, ownServers: t.opts.ownServers}
+	m := &monitorOptions{readOptions: t.opts.readOptions, ownServers: t.opts.ownServers}
 	run, cancel := context.WithCancel(t.ctx)
 	s.stop = cancel
 	if m.isLive() || t.opts.follow {
@@ -160,7 +161,7 @@ func (t *topRun) begin(speed float64, isPaused bool, until int64) (*session, err
 		cancel()
 		return nil, err
 	}
-	d := &incidents{newDetector(s.cfg.Registry, t.opts.limits, t.opts.scale(), advice.DefaultExpiry), t.opts.ownServers}
+	d := &incidents{newDetector(s.cfg.Registry, t.opts.limits, t.opts.scale(), advice.DefaultExpiry, t.opts.ownTools), t.opts.ownServers}
 	s.cfg.WatchesMatches, s.cfg.CountsMessages = true, false
 	mayList := t.opts.ownServers.Has // without --servers, any: whoever looks may be on the way to the servers
 	if t.opts.ownServers == nil {
@@ -295,7 +296,7 @@ func (t *topRun) write(packets recent.Packets) (string, error) {
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d.pcapng", stem, n)
 		}
-		w, err := file.Create(name, file.WriteOptions{Application: "qsniff " + build.short()})
+		w, err := file.Create(name, file.WriteOptions{Application: "qsniff " + build.Short()})
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -323,7 +324,7 @@ func readTopSettings() (folder, text, remark string) {
 	}
 	folder = filepath.Join(folder, "qsniff")
 	_ = os.MkdirAll(folder, 0o700) // else nothing is saved, which is said then
-	text, err = readUpTo(filepath.Join(folder, topSettings), longestThresholds, "file of settings")
+	text, err = cli.ReadFile(filepath.Join(folder, topSettings), cli.LongestConfig, "file of settings")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		remark = topSettings + ": " + err.Error()
 	}

@@ -6,16 +6,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"qsniff/internal/cli"
+
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // flagGroups are the headings under which flags are listed, in this order. Flags in none of
 // them come last.
-var flagGroups = []struct {
-	title string
-	names []string
-}{
+var flagGroups = cli.Headings{
 	{"Output", []string{"output", "explain", "verbose", "level", "exchange", "full", "messages", "limits", "filter", "frame", "time", "fields", "count", "layout", "interval", "top", "utc", "color", "show-secrets", "fail-on"}},
 	{"Capture", []string{"interface", "capture-filter", "auto-filter", "snaplen", "buffer", "promiscuous", "backend", "no-sandbox"}},
 	{"File", []string{"write", "force", "ring-size", "ring-time", "ring-files", "ring-total", "ring-age", "on-incident", "incident-report"}},
@@ -23,37 +21,6 @@ var flagGroups = []struct {
 	{"Fleet", []string{"fleet", "fleet-name", "fleet-secret", "fleet-prefix", "fleet-creds", "fleet-ca", "fleet-spool", "fleet-spool-size", "fleet-addresses"}},
 	{"Input", []string{"raw", "as", "dir", "follow", "servers", "thresholds", "reader", "decode-as", "dedup"}},
 	{"Resource", []string{"jobs", "memory"}},
-}
-
-// newUsage returns a function that prints the usage of a command: its synopsis, commands by
-// group, examples, flags by group.
-func newUsage(io streams) func(*cobra.Command) error {
-	return func(cmd *cobra.Command) error {
-		var b strings.Builder
-		fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
-		if cmd.HasAvailableSubCommands() {
-			fmt.Fprintf(&b, "  %s COMMAND [flags] ...\n", cmd.CommandPath())
-		}
-		for _, g := range cmd.Groups() {
-			fmt.Fprintf(&b, "\n%s:\n", g.Title)
-			for _, sub := range cmd.Commands() {
-				if sub.GroupID == g.ID && sub.IsAvailableCommand() {
-					fmt.Fprintf(&b, "  %-*s  %s\n", cmd.NamePadding(), sub.Name(), sub.Short)
-				}
-			}
-		}
-		if cmd.HasExample() {
-			fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
-		}
-		for _, g := range groupFlags(cmd) {
-			fmt.Fprintf(&b, "\n%s:\n%s", g.title, g.flags.FlagUsagesWrapped(width(io.out)))
-		}
-		if cmd.HasAvailableSubCommands() {
-			fmt.Fprintf(&b, "\n\"%s COMMAND --help\" prints the help of a command.\n", cmd.CommandPath())
-		}
-		_, err := cmd.OutOrStderr().Write([]byte(b.String()))
-		return err
-	}
 }
 
 // newHelpPage returns a function that prints the long description of a command, no wider
@@ -95,42 +62,6 @@ func reflow(text string, width int) string {
 		paragraphs[i] = b.String()
 	}
 	return strings.Join(paragraphs, "\n\n")
-}
-
-// flagGroup is the flags under one heading.
-type flagGroup struct {
-	title string
-	flags *pflag.FlagSet
-}
-
-// groupFlags returns the flags of cmd by heading.
-func groupFlags(cmd *cobra.Command) []flagGroup {
-	cmd.InitDefaultHelpFlag()
-	cmd.InitDefaultVersionFlag()
-	left := pflag.NewFlagSet("", pflag.ContinueOnError)
-	left.AddFlagSet(cmd.LocalFlags())
-	var groups []flagGroup
-	done := map[string]bool{}
-	for _, g := range flagGroups {
-		set := pflag.NewFlagSet("", pflag.ContinueOnError)
-		set.SortFlags = false
-		for _, name := range g.names {
-			if f := left.Lookup(name); f != nil && !f.Hidden {
-				set.AddFlag(f)
-				done[name] = true
-			}
-		}
-		if set.HasAvailableFlags() {
-			groups = append(groups, flagGroup{g.title + " flags", set})
-		}
-	}
-	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
-	left.VisitAll(func(f *pflag.Flag) {
-		if !done[f.Name] && !f.Hidden {
-			rest.AddFlag(f)
-		}
-	})
-	return append(groups, flagGroup{"Other flags", rest})
 }
 
 // newHelp returns the command that replaces cobra's own, whose messages have another style.

@@ -4,29 +4,20 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"runtime"
-	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/file"
 	"qsniff/capture/live"
+	"qsniff/internal/cli"
 	"qsniff/render/manual"
 	"qsniff/render/schema"
 )
 
 // build describes how this program was built.
 type build struct {
-	Version  string         `json:"version"`
-	Revision string         `json:"revision,omitempty"`
-	Time     string         `json:"time,omitempty"` // of the revision
-	Modified bool           `json:"modified"`       // sources differ from the revision
-	Go       string         `json:"go"`
-	OS       string         `json:"os"`
-	Arch     string         `json:"arch"`
+	cli.Build
 	Readers  []string       `json:"readers"`
 	Backends []string       `json:"backends"` // for interfaces
 	Libpcap  string         `json:"libpcap,omitempty"`
@@ -75,26 +66,11 @@ Exit status: 0 fine, 2 wrong usage.`,
 
 // readBuild returns the description of this program.
 func readBuild() build {
-	b := build{Version: "(unknown)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Readers: []string{readerNative}, Schema: schema.Version}
+	b := build{Build: cli.ReadBuild(packaged), Readers: []string{readerNative}, Schema: schema.Version}
 	if file.HasLibpcap {
 		b.Readers, b.Libpcap = append(b.Readers, readerLibpcap), file.LibpcapVersion()
 	}
 	b.Backends = backends()
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	b.setVersion(info.Main.Version)
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			b.Revision = s.Value
-		case "vcs.time":
-			b.Time = s.Value
-		case "vcs.modified":
-			b.Modified = s.Value == "true"
-		}
-	}
 	return b
 }
 
@@ -102,52 +78,15 @@ func readBuild() build {
 // go build -ldflags '-X main.packaged=v0.1.0'.
 var packaged string
 
-// madeUp is the form of the versions that Go makes for a commit without a tag: of a version before or after
-// it, its time and the begin of its hash.
-var madeUp = regexp.MustCompile(`^v\d+\.\d+\.\d+-(?:.+\.)?(\d{14})-([0-9a-f]{12})(?:\+.*)?$`)
-
-// setVersion sets Version and what Go has put into it: the only place of a revision in a build of
-// go install MODULE/cmd/qsniff@REVISION.
-func (b *build) setVersion(v string) {
-	if v == unversioned && packaged != "" {
-		v = packaged
-	}
-	b.Version, b.Modified = v, strings.HasSuffix(v, dirty)
-	if m := madeUp.FindStringSubmatch(v); m != nil {
-		if at, err := time.Parse("20060102150405", m[1]); err == nil {
-			b.Revision, b.Time = m[2], at.Format(time.RFC3339)
-		}
-	}
-}
-
-// What Go calls the version of sources that have none, and adds to one of changed sources.
-const unversioned, dirty = "(devel)", "+dirty"
-
-// short returns the tag that the program was built from, or the commit if it has none.
-func (b *build) short() string {
-	name := strings.TrimSuffix(b.Version, dirty)
-	switch {
-	case name != unversioned && !madeUp.MatchString(name):
-	case b.Revision == "":
-		return "of an unknown revision"
-	default:
-		name = b.Revision[:min(12, len(b.Revision))]
-	}
-	if b.Modified {
-		name += ", changed since"
-	}
-	return name
-}
-
 func (b *build) append(dst []byte, width int) []byte {
-	dst = fmt.Appendf(dst, "qsniff %s\n", b.short())
+	dst = fmt.Appendf(dst, "qsniff %s\n", b.Short())
 	if b.Revision != "" {
 		dst = fmt.Appendf(dst, "revision: %s of %s", b.Revision, b.Time)
 		if b.Modified {
 			dst = append(dst, ", changed since"...)
 		}
 		dst = append(dst, '\n')
-	} else if b.Version == unversioned {
+	} else if b.Version == cli.Unversioned {
 		dst = append(dst, "revision: not recorded: built with -buildvcs=false, or not from a git clone; there, make build records it\n"...)
 	}
 	dst = fmt.Appendf(dst, "built by: %s for %s/%s\nreaders: %s\nlive: %s\n", b.Go, b.OS, b.Arch, strings.Join(b.Readers, ", "), cmp.Or(strings.Join(b.Backends, ", "), "none"))

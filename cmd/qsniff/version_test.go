@@ -3,6 +3,8 @@ package main
 import (
 	"testing"
 
+	"qsniff/internal/cli"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -13,16 +15,16 @@ func TestVersionText(t *testing.T) {
 		in   build
 		want string
 	}{
-		{"release", build{Version: "v1.2.3", Go: "go1.26", OS: "linux", Arch: "arm64", Readers: []string{"native"}, Backends: []string{"afpacket"}, Schema: "1.4"},
+		{"release", build{Build: cli.Build{Version: "v1.2.3", Go: "go1.26", OS: "linux", Arch: "arm64"}, Readers: []string{"native"}, Backends: []string{"afpacket"}, Schema: "1.4"},
 			"qsniff v1.2.3\nbuilt by: go1.26 for linux/arm64\nreaders: native\nlive: afpacket\nlibpcap: none, this build is without cgo\noutput: version 1.4 of the schema\n"},
-		{"from a checkout", build{Version: "(devel)", Revision: revision, Time: "2026-01-02T03:04:05Z", Modified: true,
-			Go: "go1.26", OS: "linux", Arch: "amd64", Readers: []string{"native", "gopacket"}, Backends: []string{"libpcap", "afpacket"}, Libpcap: "libpcap version 1.10.3", Schema: "1.4"},
+		{"from a checkout", build{Build: cli.Build{Version: "(devel)", Revision: revision, Time: "2026-01-02T03:04:05Z", Modified: true,
+			Go: "go1.26", OS: "linux", Arch: "amd64"}, Readers: []string{"native", "gopacket"}, Backends: []string{"libpcap", "afpacket"}, Libpcap: "libpcap version 1.10.3", Schema: "1.4"},
 			"qsniff 0123456789ab, changed since\nrevision: " + revision + " of 2026-01-02T03:04:05Z, changed since\n" +
 				"built by: go1.26 for linux/amd64\nreaders: native, gopacket\nlive: libpcap, afpacket\nlibpcap: libpcap version 1.10.3\noutput: version 1.4 of the schema\n"},
-		{"go build in a clone", build{Version: "v0.0.0-20260102030405-0123456789ab", Revision: revision, Time: "2026-01-02T03:04:05Z",
-			Go: "go1.26", OS: "linux", Arch: "amd64", Readers: []string{"native"}, Backends: []string{"afpacket"}, Schema: "1.4"},
+		{"go build in a clone", build{Build: cli.Build{Version: "v0.0.0-20260102030405-0123456789ab", Revision: revision, Time: "2026-01-02T03:04:05Z",
+			Go: "go1.26", OS: "linux", Arch: "amd64"}, Readers: []string{"native"}, Backends: []string{"afpacket"}, Schema: "1.4"},
 			"qsniff 0123456789ab\nrevision: " + revision + " of 2026-01-02T03:04:05Z\nbuilt by: go1.26 for linux/amd64\nreaders: native\nlive: afpacket\nlibpcap: none, this build is without cgo\noutput: version 1.4 of the schema\n"},
-		{"nothing recorded", build{Version: "(devel)", Go: "go1.26", OS: "linux", Arch: "arm64", Readers: []string{"native"}, Backends: []string{"afpacket"}, Schema: "1.4"},
+		{"nothing recorded", build{Build: cli.Build{Version: "(devel)", Go: "go1.26", OS: "linux", Arch: "arm64"}, Readers: []string{"native"}, Backends: []string{"afpacket"}, Schema: "1.4"},
 			"qsniff of an unknown revision\nrevision: not recorded: built with -buildvcs=false, or not from a git clone; there, make build records it\n" +
 				"built by: go1.26 for linux/arm64\nreaders: native\nlive: afpacket\nlibpcap: none, this build is without cgo\noutput: version 1.4 of the schema\n"},
 	} {
@@ -32,34 +34,4 @@ func TestVersionText(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestVersionOfBuild: every way to build the program leaves a version that is true: tags, commits, and
-// archives whose version the packager gives.
-func TestVersionOfBuild(t *testing.T) {
-	const hash = "0123456789abcdef0123456789abcdef01234567"
-	for _, x := range []struct{ module, revision, packaged, want, wantTime string }{
-		{module: "v0.1.0", revision: hash, want: "v0.1.0"},
-		{module: "v0.1.0", want: "v0.1.0"}, // go install MODULE/cmd/qsniff@v0.1.0
-		{module: "v0.2.0-rc.1", revision: hash, want: "v0.2.0-rc.1"},
-		{module: "v0.1.0+dirty", revision: hash, want: "v0.1.0, changed since"},
-		{module: "v0.0.0-20261123093809-b9c838b0a1b2", revision: hash, want: "0123456789ab", wantTime: "2026-11-23T09:38:09Z"},
-		{module: "v0.0.0-20261123093809-b9c838b0a1b2", want: "b9c838b0a1b2", wantTime: "2026-11-23T09:38:09Z"}, // @b9c838b
-		{module: "v0.1.1-0.20261123093809-b9c838b0a1b2", want: "b9c838b0a1b2", wantTime: "2026-11-23T09:38:09Z"},
-		{module: "v0.2.0-rc.1.0.20261123093809-b9c838b0a1b2+dirty", want: "b9c838b0a1b2, changed since", wantTime: "2026-11-23T09:38:09Z"},
-		{module: "(devel)", revision: hash, want: "0123456789ab"},
-		{module: "(devel)", want: "of an unknown revision"},
-		{module: "(devel)", packaged: "v0.1.0", want: "v0.1.0"},
-	} {
-		packaged = x.packaged
-		var b build
-		b.setVersion(x.module)
-		if x.revision != "" {
-			b.Revision = x.revision
-		}
-		if got := b.short(); got != x.want || b.Time != x.wantTime {
-			t.Errorf("%+v: %q of %q", x, got, b.Time)
-		}
-	}
-	packaged = ""
 }

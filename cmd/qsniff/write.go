@@ -16,6 +16,7 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/dissect"
+	"qsniff/internal/cli"
 	"qsniff/internal/shell"
 	"qsniff/pipeline"
 	"qsniff/pipeline/subset"
@@ -49,7 +50,7 @@ func (w *writeOptions) register(cmd *cobra.Command) {
 
 // registerFile adds the flags about the file itself. prefix begins their help.
 func (w *writeOptions) registerFile(cmd *cobra.Command, prefix string) {
-	cmd.Flags().VarP(&choice{&w.format, []string{"pcapng", "pcap"}}, "file-format", "F", prefix+"write this format, whatever the name ends in")
+	cmd.Flags().VarP(cli.OneOf(&w.format, "pcapng", "pcap"), "file-format", "F", prefix+"write this format, whatever the name ends in")
 	cmd.Flags().BoolVar(&w.force, "force", false, prefix+"overwrite a file that is there")
 }
 
