@@ -72,23 +72,24 @@ func (c *Cursor) add(d *Def, n int, num uint64) *Field {
 	return f
 }
 
-// stopIfFull reports whether the message has MaxFields fields. The first time that it
-// has, the rest of its bytes becomes one field and the cursor fails.
-func (c *Cursor) stopIfFull() bool {
-	m := c.m
-	if len(m.Fields) < MaxFields-1 {
-		return false
+// isStopped reports whether no more is read: after a failure, and once the message has
+// MaxFields fields. It is small enough to be inlined where each field passes.
+func (c *Cursor) isStopped() bool {
+	if !c.failed && len(c.m.Fields) >= MaxFields-1 {
+		c.stopFull()
 	}
-	if !c.failed {
-		c.failed, c.limited = true, true
-		c.Pop()
-		left := c.Left()
-		if left > 0 {
-			c.add(&Unread, left, uint64(left))
-		}
-		c.Expert(&TooManyFields, uint64(len(m.Fields)), uint64(left))
+	return c.failed
+}
+
+// stopFull makes one field of the rest of the bytes, and the cursor fails.
+func (c *Cursor) stopFull() {
+	c.failed, c.limited = true, true
+	c.Pop()
+	left := c.Left()
+	if left > 0 {
+		c.add(&Unread, left, uint64(left))
 	}
-	return true
+	c.Expert(&TooManyFields, uint64(len(c.m.Fields)), uint64(left))
 }
 
 // fail records that d wanted bytes that are not there. What is left becomes d's
@@ -112,7 +113,7 @@ func (c *Cursor) fail(d *Def) {
 
 // next returns the next n bytes, or nil after a failure.
 func (c *Cursor) next(d *Def, n int) []byte {
-	if c.failed || c.stopIfFull() {
+	if c.isStopped() {
 		return nil
 	}
 	if c.Left() < n {
@@ -128,7 +129,7 @@ const Undeclared = -1
 // Push opens a Group (num is its index) or a List (num is the declared count, or
 // Undeclared).
 func (c *Cursor) Push(d *Def, num int) {
-	if c.failed || c.stopIfFull() {
+	if c.isStopped() {
 		return
 	}
 	c.stack[c.depth] = int32(len(c.m.Fields))
@@ -177,7 +178,7 @@ func (m *Message) expert(code *finding.Code, s finding.Severity, field int, a, b
 // Generated adds a number that was computed, not read, or a Text without a byte: the
 // first piece of one that begins with a secret. It has no extent.
 func (c *Cursor) Generated(d *Def, num uint64) {
-	if c.failed || c.stopIfFull() {
+	if c.isStopped() {
 		return
 	}
 	c.add(d, 0, num).Flags |= Generated

@@ -10,7 +10,7 @@ import (
 // CString reads text up to and with its NUL. The result is without it and valid
 // as long as the message's data.
 func (c *Cursor) CString(d *Def) []byte {
-	if c.failed || c.stopIfFull() {
+	if c.isStopped() {
 		return nil
 	}
 	b := c.m.Data[c.off:]
@@ -38,7 +38,7 @@ func (c *Cursor) LastCString(d *Def) []byte {
 // of 0 is impossible: it fails like a string that is cut. The cut value is what
 // stands after the length byte.
 func (c *Cursor) PString(d *Def) []byte {
-	if c.failed || c.stopIfFull() {
+	if c.isStopped() {
 		return nil
 	}
 	b := c.m.Data[c.off:]
@@ -56,7 +56,7 @@ func (c *Cursor) PString(d *Def) []byte {
 // first of the bytes in stops, which does not, or to the end of the message. It
 // fails where lead is missing, and where the capture ends before the text does.
 func (c *Cursor) Word(d *Def, lead byte, stops string) []byte {
-	if c.failed || c.stopIfFull() {
+	if c.isStopped() {
 		return nil
 	}
 	b := c.m.Data[c.off:]
@@ -79,7 +79,7 @@ func (c *Cursor) Word(d *Def, lead byte, stops string) []byte {
 // Derived adds a Text or Bytes that was decoded from bytes read before. It has no
 // extent of its own. value is copied.
 func (c *Cursor) Derived(d *Def, value []byte) {
-	if c.failed || c.stopIfFull() {
+	if c.isStopped() {
 		return
 	}
 	m := c.m
@@ -126,7 +126,7 @@ func (c *Cursor) Digits(d *Def, skip int) uint64 {
 		v = v*10 + digit
 	}
 	switch {
-	case c.failed || c.stopIfFull():
+	case c.isStopped():
 		return 0
 	case n == skip, n-skip > longest, n < len(b) && b[n] >= '0' && b[n] <= '9', n == c.Left() && c.Cut():
 		c.fail(d)

@@ -198,23 +198,16 @@ func (p *probe) ratePlayers() dissect.Confidence {
 	return dissect.Maybe
 }
 
-// rateRules walks the pairs. A big-endian count that fits exactly is Frontlines:
+// rateRules counts the pairs: each has two NULs, and walking a list of thousands of them
+// costs as much as reading it. A big-endian count that fits exactly is Frontlines:
 // Fuel of War's.
 func (p *probe) rateRules() dissect.Confidence {
 	if len(p.b) < 2 {
 		return dissect.Maybe
 	}
 	count, swapped := int(binary.LittleEndian.Uint16(p.b)), int(binary.BigEndian.Uint16(p.b))
-	n, off := 0, 2
-	for off < len(p.b) {
-		end := p.skipTexts(off, 2)
-		if end < 0 {
-			break
-		}
-		off = end
-		n++
-	}
-	whole := off == len(p.b)
+	nuls := bytes.Count(p.b[2:], []byte{0})
+	n, whole := nuls/2, nuls%2 == 0 && (len(p.b) == 2 || p.b[len(p.b)-1] == 0)
 	switch {
 	case n == count && count > 0 && whole:
 		return dissect.Certain
