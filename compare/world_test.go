@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"qsniff/capture"
-	"qsniff/dissect"
 	"qsniff/internal/test/protos"
 	"qsniff/internal/test/testpcap"
 )
@@ -297,11 +296,6 @@ func (p *packets) Read(b *capture.Batch) error {
 }
 func (*packets) Stats() capture.Stats { return capture.Stats{} }
 func (*packets) Close() error         { return nil }
-
-func registry(t testing.TB) *dissect.Registry {
-	reg := protos.Registry(t)
-	return reg
-}
 
 // runOn compares two captures, and returns the class of each frame of both that has one.
 func runOn(t testing.TB, all [2][]capture.Packet, o Options) (*Result, [2]map[uint64]Class) {

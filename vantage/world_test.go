@@ -66,6 +66,12 @@ type sent struct {
 
 func (c *client) lost() bool { return c.rng.Float64() < c.loss }
 
+// losesExchange reports whether a packet or the answer to it is lost.
+func (c *client) losesExchange() bool {
+	there := c.lost()
+	return there || c.lost()
+}
+
 // delay returns what queues add to a packet.
 func (c *client) delay() time.Duration {
 	if c.jitter == 0 {
@@ -119,7 +125,7 @@ func (c *client) answerAt(at time.Duration, isInfo bool) time.Duration {
 func (c *client) ask(at time.Duration, to netip.AddrPort, port uint16, request, reply string, isInfo bool) (time.Duration, bool) {
 	for range 3 {
 		c.datagram(at, to, port, false, request)
-		if back := c.answerAt(at, isInfo); !c.lost() && !c.lost() {
+		if back := c.answerAt(at, isInfo); !c.losesExchange() {
 			c.datagram(back, to, port, true, reply)
 			return back, true
 		}
@@ -152,7 +158,7 @@ func (c *client) open(at time.Duration, port uint16) {
 		c.put(at, isReply, ip)
 	}
 	segment(at, false, testpcap.SYN, 100, 0)
-	if c.lost() || c.lost() {
+	if c.losesExchange() {
 		at += time.Second
 		segment(at, false, testpcap.SYN, 100, 0)
 		at -= 300 * time.Millisecond // the answer to the first one was late
