@@ -57,6 +57,13 @@ func adviceExamples() []adviceExample {
 	one("flood_few-goldsource", flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("goldsource"), Sources: 2, Peak: 300})
 	add("flood_few-own", flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("a2s"), Top: few, Prefixes: carpet, Sources: 200, Peak: 5000,
 		Own: networksOf("203.0.113.7,2001:db8:1:2::8")})
+	for i, name := range []string{"flood_few-proven", "flood_few-proven1", "flood_few-proven2"} { // one proven, one of two, both of two
+		top := []flood.Source{{Addr: few[0].Addr, Low: 1500, Verified: true}, {Addr: few[1].Addr, Low: 900, Verified: i == 2}}
+		if i == 0 {
+			top = top[:1]
+		}
+		one(name, flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("a2s"), Top: top, Sources: float64(len(top)), Peak: 802})
+	}
 	one("reflection-own", flood.Incident{Kind: flood.Reflection, Proto: protoNamed("a2s"), Top: few, Sources: 2, Own: networksOf("203.0.113.0/24")})
 	add("flood_distributed", flood.Incident{Kind: flood.FloodDistributed, Proto: protoNamed("a2s"), Top: few, Sources: 300, Peak: 6000, Baseline: 41})
 	add("flood_distributed-ase", flood.Incident{Kind: flood.FloodDistributed, Proto: protoNamed("ase"), Sources: 300, Peak: 3000, Baseline: 2})

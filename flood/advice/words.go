@@ -3,6 +3,7 @@ package advice
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 func (p *plan) paragraphs(in *flood.Incident) []string {
 	switch p.kind {
 	case flood.FloodFew:
-		return append(p.fewWords(), p.fitWords(in)...)
+		return append(p.fewWords(in), p.fitWords(in)...)
 	case flood.FloodDistributed:
 		return append(append(p.botWords(), p.fitWords(in)...), p.capWords(in)...)
 	case flood.FloodSpoofed:
@@ -40,7 +41,7 @@ func (p *plan) paragraphs(in *flood.Incident) []string {
 	return p.quietWords(in)
 }
 
-func (p *plan) fewWords() []string {
+func (p *plan) fewWords(in *flood.Incident) []string {
 	s := "A few sources send more than any client needs."
 	if p.hasRule(lineSources) {
 		s += " Drop what the busiest send, " + p.duration() + ", and limit every source, so that the next one meets" +
@@ -50,10 +51,34 @@ func (p *plan) fewWords() []string {
 	}
 	all := []string{s}
 	if p.hasRule(lineSources) {
-		all = append(all, "None of this proves an address: if one of them is forged, its owner is blocked instead, who"+
-			" did nothing. Where the flood moves on to other addresses, leave the limit and take the addresses out.")
+		all = append(all, p.proofWords(in)+" Where the flood moves on to other addresses, leave the limit and take the addresses out.")
 	}
 	return append(all, p.limitWords()...)
+}
+
+// proofWords returns whether the named sources are who sends.
+func (p *plan) proofWords(in *flood.Incident) string {
+	const own = " If one is a monitor or a bot of yours, name it with --own: then no line drops what it sends."
+	switch n := p.provenNames(in); {
+	case n == 0:
+		return "None of this proves an address: if one of them is forged, its owner is blocked instead, who did nothing."
+	case n < p.numNames:
+		return fmt.Sprintf("%d of the %d brought a challenge back. If another is forged, its owner is blocked instead, who did nothing.",
+			n, p.numNames) + own
+	case n == 1:
+		return "The address brought a challenge back: it is this one that sends." + own
+	}
+	return "The addresses brought challenges back: it is they who send." + own
+}
+
+// provenNames returns how many of the named sources proved their address.
+func (p *plan) provenNames(in *flood.Incident) (n int) {
+	for _, x := range p.named[p.numNetworks:p.numNames] {
+		if slices.ContainsFunc(in.Top, func(s flood.Source) bool { return s.Verified && x.Contains(s.Addr.Unmap().WithZone("")) }) {
+			n++
+		}
+	}
+	return n
 }
 
 // ownWords returns what the lines do about one's own tools, if some would have been named.
