@@ -1,6 +1,7 @@
 package display
 
 import (
+	"bytes"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
@@ -73,18 +74,35 @@ func Fit(b []byte, width int) (n, w int) {
 	return n, w
 }
 
-// FitWords is Fit that breaks at a space where there is one.
+// FitWords is Fit that breaks at a space where there is one, but not between a number and its
+// unit, as in "1.5 ms".
 func FitWords(b []byte, width int) (n, w int) {
 	n, w = Fit(b, width)
-	if n == len(b) || b[n] == ' ' {
+	if n == len(b) || breaksAt(b, n) {
 		return n, w
 	}
 	for i := n - 1; i > 0; i-- {
-		if b[i] == ' ' {
+		if breaksAt(b, i) {
 			return i, Cells(b[:i])
 		}
 	}
 	return n, w
+}
+
+// breaksAt reports whether a line may end before b[i].
+func breaksAt(b []byte, i int) bool {
+	if b[i] != ' ' {
+		return false
+	}
+	if i == 0 || b[i-1] < '0' || b[i-1] > '9' {
+		return true
+	}
+	word, _, _ := bytes.Cut(b[i+1:], []byte{' '})
+	switch string(bytes.TrimRight(word, ".,;:)")) {
+	case "s", "ms", "µs", "ns", "%", "KiB", "MiB", "GiB":
+		return false
+	}
+	return true
 }
 
 // Cells returns the width of escaped text in terminal cells.
