@@ -79,9 +79,7 @@ func (w *sightMaker) newSighting(it *item) *track.Sighting {
 	*x = sight{index: w.now.index, part: w.now.part}
 	s := &x.Sighting
 	s.Frame, s.Age, s.Nanos, s.TTL = it.frame, it.age, it.nanos, it.TTL
-	s.SrcPort, s.DstPort = it.Src.Port(), it.Dst.Port()
-	s.Src.Set(it.Src)
-	s.Dst.Set(it.Dst)
+	s.SetEnds(&it.Src, &it.Dst)
 	s.Bytes = uint32(it.Wire)
 	if len(it.pieces) > 0 {
 		s.Flags = track.Joined
