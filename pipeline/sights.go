@@ -161,19 +161,24 @@ func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 		w.addHashes(s, it, printOf(s, b))
 		return
 	}
-	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire // the other fields stay empty: nothing else is known here
 	if w.last.matches(b, it.Wire, it.Src) {
 		w.last.fillIn(s)
 		w.first = &w.last.look
 		w.addHashes(s, it, w.last.sum)
 		return
 	}
+	w.setContext(it)
 	sure := w.identifyPayload(s, b)
 	sum := printOf(s, b)
 	if sure {
 		w.last.store(&w.ctx, b, s, &w.own, sum)
 	}
 	w.addHashes(s, it, sum)
+}
+
+// setContext sets w.ctx to what is known of a datagram, its ends and its length.
+func (w *sightMaker) setContext(it *item) {
+	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire
 }
 
 // printOf returns a hash of the start of a payload without its token.
@@ -258,6 +263,7 @@ func (w *sightMaker) listedAddrs(it *item, t *dissect.Type) iter.Seq[netip.AddrP
 	return func(yield func(netip.AddrPort) bool) {
 		m := w.msg
 		d := w.first.verdict.Dissector
+		w.setContext(it)
 		m.Reset(d.Proto(), it.Payload)
 		d.Dissect(&w.ctx, t, it.Payload, m)
 		for i := range m.Fields {
