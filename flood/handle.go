@@ -31,7 +31,7 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	second := w.CountRequest(s, b.Clock)
 	r := d.claims.CheckRequest(&w.Server, second, s, b.Now)
 	r.IsProven = r.IsProven || isOwn // also where the source is in no sample
-	if w.hasTrial {
+	if w.hasTrial() {
 		w.applyTrials(s, r.IsProven || d.isProven(s))
 	}
 	d.guessers.recordRequest(s, r.IsGuess)
@@ -76,7 +76,7 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	if w == nil {
 		x.servers.recordReply(s.From(), s.What == track.IsChallenge)
 		if d.servers.hasTrial { // junk that looks like a reply, as rules see it
-			if to := d.servers.receiver(s); to != nil && to.hasTrial {
+			if to := d.servers.receiver(s); to != nil && to.hasTrial() {
 				to.applyTrials(s, isWanted)
 			}
 		}
@@ -84,7 +84,7 @@ func (d *Detector) handleReply(s *track.Sighting) {
 		server = &w.Server
 		w.CountReply(s, b.Clock, isWhole)
 		d.recordLeak(w, s, isWhole)
-		if w.hasTrial {
+		if w.hasTrial() {
 			w.applyTrials(s, d.isProven(s))
 		}
 	}
@@ -119,7 +119,7 @@ func (d *Detector) handleJunk(s *track.Sighting) {
 		}
 	}
 	w.CountJunk(s, d.book.Clock)
-	if w.hasTrial {
+	if w.hasTrial() {
 		w.applyTrials(s, d.claims.IsProven(w.Hash, s.ClientHash, d.book.Now))
 	}
 }
@@ -131,7 +131,7 @@ func (d *Detector) handleOther(s *track.Sighting) {
 	if w := d.servers.sender(s); w != nil {
 		w.LastSent = b.Now
 		d.played.Add(lru.Mix(b.key.HashHost(&s.Dst), w.Hash^uint64(s.DstPort)))
-		if w.hasTrial {
+		if w.hasTrial() {
 			w.applyTrials(s, true)
 		}
 		return
@@ -141,7 +141,7 @@ func (d *Detector) handleOther(s *track.Sighting) {
 		return
 	}
 	hasPlayed := d.played.Has(lru.Mix(b.key.HashHost(&s.Src), w.Hash^uint64(s.SrcPort)))
-	if w.hasTrial { // the game goes both ways with players: they receive what is sent to them
+	if w.hasTrial() { // the game goes both ways with players: they receive what is sent to them
 		w.applyTrials(s, hasPlayed)
 	}
 	if !hasPlayed {

@@ -120,9 +120,12 @@ func guessKey(s *track.Sighting) uint64 {
 
 // recordRequest records whether the last request of a client was a guess.
 func (g *guessers) recordRequest(s *track.Sighting, isGuess bool) {
-	if !isGuess && !g.isUsed {
-		return
+	if isGuess || g.isUsed {
+		g.record(s, isGuess)
 	}
+}
+
+func (g *guessers) record(s *track.Sighting, isGuess bool) {
 	k := guessKey(s)
 	switch place := &g.places[k%guessPlaces]; {
 	case isGuess:

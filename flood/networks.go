@@ -199,7 +199,7 @@ func (x *networks) handleRequest(s *track.Sighting, w *watched) bool {
 
 // applyTrial applies the rules that are tried for the network's incidents to a packet.
 func (x *networks) applyTrial(n *network, s *track.Sighting) {
-	if n.hasTrial {
+	if n.hasTrial() {
 		n.applyTrials(s, x.claims.IsProven(s.ServerHash, s.ClientHash, x.Now))
 	}
 }

@@ -121,11 +121,11 @@ func (o *own) recordChallenge(s *track.Sighting) {
 // tryRules applies the rules that are tried against others to a packet to or from a tool: they would
 // meet it, too. w is the server on the others' side, if it is watched closely there.
 func (d *Detector) tryRules(s *track.Sighting, w *watched) {
-	if w != nil && w.hasTrial {
+	if w != nil && w.hasTrial() {
 		w.applyTrials(s, true)
 	}
 	host, port := s.Server()
-	if n := d.networks.find(w, &host, port); n != nil && n.hasTrial {
+	if n := d.networks.find(w, &host, port); n != nil && n.hasTrial() {
 		n.applyTrials(s, true)
 	}
 }

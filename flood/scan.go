@@ -79,7 +79,10 @@ func sourceOf(h *track.Host) track.Host {
 // master server's list do not count.
 func (x *scans) countRequest(s *track.Sighting) {
 	src := sourceOf(&s.Src)
-	sc := x.table.Peek(src)
+	var sc *scanner
+	if x.isWatching() {
+		sc = x.table.Peek(src)
+	}
 	if sc == nil {
 		h := x.key.HashHost(&src)
 		a := &x.first[h%firstRequestPlaces]

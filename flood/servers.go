@@ -210,7 +210,7 @@ func (x *servers) judgeSecond(rules *rulebook) {
 		if x.Now-w.LastAsked <= m.BinSeconds || w.hasIncident() { // otherwise nothing changes
 			w.judgeSecond(x.book, rules)
 		}
-		x.hasTrial = x.hasTrial || w.hasTrial
+		x.hasTrial = x.hasTrial || w.hasTrial()
 	}
 }
 

@@ -20,7 +20,8 @@ type watch struct {
 	drift       float64 // queries above a slowly raised baseline, added up
 	courses     [serverFamilies]course
 	amplifier   amplifier
-	hasTrial    bool // one of the courses has a trial
+	trials      [serverFamilies]Trial // the first numTrials: those of courses
+	numTrials   int
 
 	network  *network // of a server: that it is in, if that is watched closely; as of netEpoch
 	netEpoch int32
@@ -81,9 +82,12 @@ func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	if w.courses[ofQueries].in == nil && w.courses[ofGuesses].in == nil && (!hasAlarm || isCalm) {
 		w.Learn(b.Now)
 	}
-	w.hasTrial = false
+	w.numTrials = 0
 	for i := range w.courses {
-		w.hasTrial = w.hasTrial || w.courses[i].trial != nil
+		if t := w.courses[i].trial; t != nil {
+			w.trials[w.numTrials] = t
+			w.numTrials++
+		}
 	}
 }
 
@@ -154,13 +158,14 @@ func (w *watched) checkAlarm(b *book) (hasAlarm, isLoud bool) {
 	return isLoud || w.drift > lim.DriftSum || most >= lim.LonePackets && 2*most >= all && ten >= lim.ReflectRate, isLoud
 }
 
+// hasTrial reports whether one of the courses has a trial.
+func (w *watch) hasTrial() bool { return w.numTrials > 0 }
+
 // applyTrials applies the rules that are tried for the server's incidents to a packet to or
 // from it.
 func (w *watched) applyTrials(s *track.Sighting, proven bool) {
-	for i := range w.courses {
-		if c := &w.courses[i]; c.trial != nil {
-			c.trial.Apply(s, proven)
-		}
+	for _, t := range w.trials[:w.numTrials] {
+		t.Apply(s, proven)
 	}
 }
 

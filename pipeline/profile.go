@@ -31,6 +31,7 @@ func (p *profileMaker) isWanted(s *track.Sighting) bool {
 // addProfile reads the reply in it, the last sighting, and adds what the server reports of itself.
 func (w *sightMaker) addProfile(s *track.Sighting, it *item) {
 	m, d := w.msg, w.first.verdict.Dissector
+	w.setContext(it)
 	m.Reset(d.Proto(), it.Payload)
 	d.Dissect(&w.ctx, s.Type, it.Payload, m)
 	p, ok := profileOf(m)

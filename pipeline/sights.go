@@ -79,9 +79,7 @@ func (w *sightMaker) newSighting(it *item) *track.Sighting {
 	*x = sight{index: w.now.index, part: w.now.part}
 	s := &x.Sighting
 	s.Frame, s.Age, s.Nanos, s.TTL = it.frame, it.age, it.nanos, it.TTL
-	s.SrcPort, s.DstPort = it.Src.Port(), it.Dst.Port()
-	s.Src.Set(it.Src)
-	s.Dst.Set(it.Dst)
+	s.SetEnds(&it.Src, &it.Dst)
 	s.Bytes = uint32(it.Wire)
 	if len(it.pieces) > 0 {
 		s.Flags = track.Joined
@@ -163,19 +161,24 @@ func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 		w.addHashes(s, it, printOf(s, b))
 		return
 	}
-	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire // the other fields stay empty: nothing else is known here
 	if w.last.matches(b, it.Wire, it.Src) {
 		w.last.fillIn(s)
 		w.first = &w.last.look
 		w.addHashes(s, it, w.last.sum)
 		return
 	}
+	w.setContext(it)
 	sure := w.identifyPayload(s, b)
 	sum := printOf(s, b)
 	if sure {
 		w.last.store(&w.ctx, b, s, &w.own, sum)
 	}
 	w.addHashes(s, it, sum)
+}
+
+// setContext sets w.ctx to what is known of a datagram, its ends and its length.
+func (w *sightMaker) setContext(it *item) {
+	w.ctx.Src, w.ctx.Dst, w.ctx.Wire = it.Src, it.Dst, it.Wire
 }
 
 // printOf returns a hash of the start of a payload without its token.
@@ -260,6 +263,7 @@ func (w *sightMaker) listedAddrs(it *item, t *dissect.Type) iter.Seq[netip.AddrP
 	return func(yield func(netip.AddrPort) bool) {
 		m := w.msg
 		d := w.first.verdict.Dissector
+		w.setContext(it)
 		m.Reset(d.Proto(), it.Payload)
 		d.Dissect(&w.ctx, t, it.Payload, m)
 		for i := range m.Fields {

@@ -95,8 +95,11 @@ func (w *worker) fill(seg *segment) {
 			}
 			seg.sort(spans, sights)
 		} else {
-			w.parts[it.part].search = &w.searches[n%len(w.searches)]
-			w.parts[it.part].process(i, it, seg)
+			p := w.parts[it.part]
+			if w.looksAhead {
+				p.search = &w.searches[n%len(w.searches)]
+			}
+			p.process(i, it, seg)
 		}
 	}
 	seg.isLast = w.next == len(w.items)

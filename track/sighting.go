@@ -221,6 +221,23 @@ func (s *Sighting) ToHash() uint64 {
 	return s.ServerHash
 }
 
+// SetEnds sets the addresses and ports. For IPv4, which nearly all are of, it calls nothing.
+func (s *Sighting) SetEnds(src, dst *netip.AddrPort) {
+	var a, b, c, d uint64
+	if src.Addr().Is4() && dst.Addr().Is4() {
+		x, y := src.Addr().As4(), dst.Addr().As4()
+		b, d = 0xffff<<32|uint64(binary.BigEndian.Uint32(x[:])), 0xffff<<32|uint64(binary.BigEndian.Uint32(y[:]))
+	} else {
+		a, b = wordsOf(src.Addr())
+		c, d = wordsOf(dst.Addr())
+	}
+	binary.BigEndian.PutUint64(s.Src[:8], a)
+	binary.BigEndian.PutUint64(s.Src[8:], b)
+	binary.BigEndian.PutUint64(s.Dst[:8], c)
+	binary.BigEndian.PutUint64(s.Dst[8:], d)
+	s.SrcPort, s.DstPort = src.Port(), dst.Port()
+}
+
 // FillHashes sets ClientHash and ServerHash. What must be set before.
 func (s *Sighting) FillHashes(seed uint64) {
 	if s.isFromServer() {

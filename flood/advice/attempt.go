@@ -2,7 +2,7 @@ package advice
 
 import (
 	"math"
-	"math/bits"
+	"slices"
 	"time"
 
 	"qsniff/track"
@@ -11,7 +11,7 @@ import (
 // attempt is one plan of a trial, with the state that the kernel would have for its lines. What
 // each packet needs of it comes first.
 type attempt struct {
-	tests         [planRules + 1]ruleTest // the last one is never asked for: a power of two needs no check
+	tests         [planRules]ruleTest
 	numNames      int
 	sourceBuckets hashTable // when the bucket of each source is full
 	answered      hashTable // when the server sent data for a challenge to each source
@@ -29,6 +29,7 @@ type ruleTest struct {
 	costs       bucketCost
 	idle        time.Duration
 	isPerSource bool
+	spares      bool // it may not match what it looks at: one of the following is set
 	isOfNames   bool
 	needsPeers  bool
 	letsPass    bool // those that the server has answered
@@ -53,6 +54,7 @@ func (a *attempt) setTests() {
 		r := &a.plan.rules[i]
 		x := ruleTest{opens: math.MinInt64, costs: r.limit.costs(), idle: r.kind.idleTime(), isPerSource: r.kind.isPerSource(),
 			isOfNames: r.kind.isOfNames(), needsPeers: r.kind.needsPeers(), letsPass: a.plan.letsAnsweredPass(r.kind)}
+		x.spares = x.isOfNames || x.needsPeers || x.letsPass
 		if r.limit.packets == 0 || r.limit.burst == 0 { // it drops everything
 			x.opens, x.isPerSource = math.MaxInt64, false
 		}
@@ -60,35 +62,14 @@ func (a *attempt) setTests() {
 	}
 }
 
-// findNamed reports whether the lines name an address, and whether they name it alone and not
-// its network. A proven client in a blocked network is a loss; one that is blocked for what
-// it sent is none.
-func (a *attempt) findNamed(who *track.Host) (named, alone bool) {
-	for i := range a.named[:a.numNames] {
-		if a.named[i].contains(who) {
-			return true, i >= a.plan.numNetworks
-		}
-	}
-	return false, false
+// names reports whether the lines name an address or its network.
+func (a *attempt) names(who *track.Host) bool {
+	return slices.ContainsFunc(a.named[:a.numNames], func(n network) bool { return n.contains(who) })
 }
 
-// isDropped reports whether one of the lines drops a packet at the time now, and charges the
-// limits of those that match. looking has the rules that look at it, see formLines; named
-// reports whether the lines name its end.
-func (a *attempt) isDropped(looking uint8, end *remoteEnd, named bool, now int64) bool {
-	for ; looking != 0; looking &= looking - 1 {
-		r := &a.tests[bits.TrailingZeros8(looking)%len(a.tests)]
-		switch {
-		case r.isOfNames && !named, r.needsPeers && a.isPeer(end.hash, now), r.letsPass && a.isLetPass(end, now):
-		case now < r.opens: // of a limit that all sources share, or that lets none through
-			return true
-		case !r.isPerSource:
-			r.charge(now)
-		case a.isOver(r, end.source, now):
-			return true
-		}
-	}
-	return false
+// isSpared reports whether a rule does not match a packet that it looks at.
+func (a *attempt) isSpared(r *ruleTest, end *remoteEnd, now int64) bool {
+	return r.isOfNames && !a.names(end.host) || r.needsPeers && a.isPeer(end.hash, now) || r.letsPass && a.isLetPass(end, now)
 }
 
 // charge charges a packet that is not over the limit to the bucket that all sources share.

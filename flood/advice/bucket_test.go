@@ -71,8 +71,8 @@ func TestHashTable(t *testing.T) {
 			*v, model[key] = now, now
 			continue
 		}
-		before := tab.lastSweep
-		if tab.removeIdle(now, time.Second); tab.lastSweep != before {
+		if now >= tab.nextSweep {
+			tab.removeIdle(now, time.Second)
 			for k, at := range model {
 				if at <= now-int64(time.Second) {
 					delete(model, k)

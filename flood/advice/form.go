@@ -9,9 +9,17 @@ import (
 // that this need not be found out for every packet.
 type formLines struct {
 	formKey
-	isSet   bool
-	isAbout bool              // they are what the incident counts
-	rules   [trialPlans]uint8 // bit i: rule i of the plan looks at them; where it names sources, at theirs
+	isSet    bool
+	isAbout  bool // they are what the incident counts
+	numTests int
+	tests    [trialPlans * planRules]lineTest // plan by plan; where a line names sources, it looks at theirs
+}
+
+// lineTest is a line that looks at packets of a form.
+type lineTest struct {
+	of   *attempt
+	rule *ruleTest
+	plan planSet // has that of the attempt
 }
 
 // formKey is all of a packet, its ends aside, that decides which lines look at it.
@@ -37,9 +45,28 @@ func (t *trial) linesFor(s *track.Sighting) *formLines {
 		p := &t.attempts[i].plan
 		for j := range p.rules[:p.numRules] {
 			if p.looksAt(p.rules[j].kind, s) {
-				x.rules[i] |= 1 << j
+				x.tests[x.numTests] = lineTest{&t.attempts[i], &t.attempts[i].tests[j], 1 << i}
+				x.numTests++
 			}
 		}
 	}
 	return x
+}
+
+// apply charges a packet of the form at the time now to the limits of those lines that match it, up
+// to the one of each plan that drops it. It returns the plans that drop it.
+func (x *formLines) apply(end *remoteEnd, now int64) (dropped planSet) {
+	for i := range x.tests[:x.numTests] {
+		l := &x.tests[i]
+		switch r := l.rule; {
+		case dropped&l.plan != 0, r.spares && l.of.isSpared(r, end, now):
+		case now < r.opens: // of a limit that all sources share, or that lets none through
+			dropped |= l.plan
+		case !r.isPerSource:
+			r.charge(now)
+		case l.of.isOver(r, end.source, now):
+			dropped |= l.plan
+		}
+	}
+	return dropped
 }

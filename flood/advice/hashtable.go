@@ -14,7 +14,7 @@ type hashTable struct {
 	marks     []uint64 // a filter: both bits of a key that is in the table are set
 	numKeys   int
 	maxKeys   int
-	lastSweep int64 // when removeIdle was last called with a full table; math.MinInt64: never
+	nextSweep int64 // from when on a full table is searched for idle keys again
 	oldest    int64 // no number is smaller; math.MinInt64: not known
 }
 
@@ -38,7 +38,7 @@ const (
 func (t *hashTable) reset(most int) {
 	clear(t.slots)
 	clear(t.marks)
-	t.numKeys, t.maxKeys, t.lastSweep, t.oldest = 0, most, math.MinInt64, math.MinInt64
+	t.numKeys, t.maxKeys, t.nextSweep, t.oldest = 0, most, math.MinInt64, math.MinInt64
 }
 
 // findOrAdd returns the number of a key, which it adds with math.MinInt64 if it is new; nil
@@ -50,6 +50,11 @@ func (t *hashTable) findOrAdd(key uint64) *int64 {
 	if v := t.lookup(key); v != nil || t.numKeys == t.maxKeys {
 		return v
 	}
+	return t.add(key)
+}
+
+// add adds a key that is not there, and for which there is room.
+func (t *hashTable) add(key uint64) *int64 {
 	if 2*t.numKeys >= len(t.slots) {
 		t.grow()
 	}
@@ -62,11 +67,14 @@ func (t *hashTable) findOrAdd(key uint64) *int64 {
 
 // findOrReplace does so after it has removed idle keys, if the table is full.
 func (t *hashTable) findOrReplace(key uint64, now int64, idle time.Duration) *int64 {
-	v := t.findOrAdd(key)
-	if v == nil && t.removeIdle(now, idle) {
-		v = t.findOrAdd(key)
+	if key == 0 {
+		key = 1
 	}
-	return v
+	v := t.lookup(key)
+	if v != nil || t.numKeys == t.maxKeys && (now < t.nextSweep || !t.removeIdle(now, idle)) {
+		return v
+	}
+	return t.add(key)
 }
 
 // record sets the number of a key to now, if there is room for it.
@@ -128,13 +136,10 @@ func (t *hashTable) isMarked(key uint64) bool {
 }
 
 // removeIdle removes from a full table the buckets that have been full for idle, and reports
-// whether there were any. It searches at most once a second, as the kernel sweeps its sets,
-// and not while none can be: numbers only grow.
+// whether there were any. It is called at most once a second, as the kernel sweeps its sets, and
+// does not search while none can be: numbers only grow.
 func (t *hashTable) removeIdle(now int64, idle time.Duration) bool {
-	if t.numKeys < t.maxKeys || t.lastSweep != math.MinInt64 && now-t.lastSweep < sweepPause {
-		return false
-	}
-	t.lastSweep = now
+	t.nextSweep = now + sweepPause
 	if t.oldest > now-int64(idle) {
 		return false
 	}

@@ -117,15 +117,7 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 	}
 	end := t.remoteEnd(s)
 	lines := t.linesFor(s)
-	isAlone, dropped := false, planSet(0)
-	for i := range t.attempts[:t.numAttempts] {
-		a := &t.attempts[i]
-		named, alone := a.findNamed(end.host)
-		isAlone = isAlone || alone
-		if a.isDropped(lines.rules[i], &end, named, s.Age) {
-			dropped |= 1 << i
-		}
-	}
+	dropped := lines.apply(&end, s.Age)
 	if t.needsSent {
 		if t.placeSeed == 0 {
 			t.placeSeed = s.ClientHash | 1
@@ -133,11 +125,23 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 		t.recordDropped(&end, dropped)
 	}
 	switch {
-	case proven && !isAlone:
+	case proven && !t.namesAlone(end.host):
 		t.countClient(s, &end, lines.isAbout, dropped)
 	case lines.isAbout:
 		t.flood[dropped]++
 	}
+}
+
+// namesAlone reports whether the lines of a plan name an address alone, and not its network. A
+// proven client in a blocked network is a loss; one that is blocked for what it sent is none.
+func (t *trial) namesAlone(who *track.Host) bool {
+	for i := range t.attempts[:t.numAttempts] {
+		a := &t.attempts[i]
+		if slices.ContainsFunc(a.named[a.plan.numNetworks:a.numNames], func(n network) bool { return n.contains(who) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // isFromServer reports whether the server at the target sent a packet.

@@ -290,11 +290,10 @@ func (x *kernelCase) send(t *testing.T, tr *trial, pause time.Duration) (drops u
 					way, to = server, clients[i].LocalAddr()
 				}
 				end := tr.remoteEnd(s)
-				named, _ := tr.attempts[0].findNamed(end.host)
 				if isSent {
 					tr.lastDropped = [replyPlaces][trialPlans]uint32{} // it is sent whatever was dropped
 					tr.recordSent(s)
-				} else if tr.attempts[0].isDropped(tr.linesFor(s).rules[0], &end, named, s.Age) {
+				} else if tr.linesFor(s).apply(&end, s.Age).has(0) {
 					drops++
 				}
 				if sort == "opened" {

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"encoding/binary"
+	"math"
 	"net/netip"
 
 	"qsniff/internal/lru"
@@ -19,28 +20,29 @@ func KeyOf(s *track.Sighting) Key { return Key(lru.Mix(s.ClientHash, s.ServerHas
 // PrefixOf returns the network that a host shares with its neighbours: the /24, in IPv6
 // the /64.
 func PrefixOf(h *track.Host) (p track.Host) {
-	setPrefix(&p, h)
+	Key(0).setPrefix(&p, h)
 	return p
 }
 
-// setPrefix sets p to PrefixOf(h), without a copy.
-func setPrefix(p, h *track.Host) {
+// setPrefix sets p to PrefixOf(h), without a copy, and returns its HashPrefix.
+func (k Key) setPrefix(p, h *track.Host) (hash uint64) {
 	hi, lo := binary.BigEndian.Uint64(h[:8]), binary.BigEndian.Uint64(h[8:])
-	if h.Is4() {
+	if hi == 0 && lo>>32 == 0xffff { // IPv4
 		lo &^= 0xff
+		hash = lru.Mix(uint64(k), lo&math.MaxUint32)
 	} else {
 		lo = 0
+		hash = lru.Mix(uint64(k)+1, hi)
 	}
 	binary.BigEndian.PutUint64(p[:8], hi) // in the words that are read again, see track.Host.Set
 	binary.BigEndian.PutUint64(p[8:], lo)
+	return hash
 }
 
 // HashPrefix returns a hash of a network that PrefixOf returned.
 func (k Key) HashPrefix(p *track.Host) uint64 {
-	if p.Is4() {
-		return lru.Mix(uint64(k), uint64(binary.BigEndian.Uint32(p[12:])))
-	}
-	return lru.Mix(uint64(k)+1, binary.BigEndian.Uint64(p[:8]))
+	var same track.Host
+	return k.setPrefix(&same, p)
 }
 
 // HashSite returns a hash of the larger network of a host: the /16, in IPv6 the /32.
@@ -73,7 +75,23 @@ const (
 	public     scope = iota
 	local            // private, shared or for tests: possible where the server's own address is
 	impossible       // no host has it
+	mixed            // of scopes4 only
 )
+
+// scopes4 has the scope of IPv4 sources by the first octet, or mixed where the second decides, too.
+var scopes4 = func() (all [256]scope) {
+	for a := range all {
+		switch {
+		case a == 0, a == 127, a >= 224:
+			all[a] = impossible
+		case a == 10:
+			all[a] = local
+		case a == 100, a == 169, a == 172, a == 192, a == 198:
+			all[a] = mixed
+		}
+	}
+	return all
+}()
 
 // scopeOf returns the scope of a source. Of random IPv4 addresses, one in seven to one in
 // thirteen is not public, of random IPv6 addresses nearly nine in ten.
@@ -81,11 +99,11 @@ func scopeOf(h *track.Host) scope {
 	if !h.Is4() {
 		return scope6(h)
 	}
-	a, b := h[12], h[13]
-	switch {
-	case a == 0, a == 127, a >= 224:
-		return impossible
-	case a == 10, a == 100 && b>>6 == 1, a == 172 && b>>4 == 1, a == 192 && b == 168, a == 169 && b == 254, a == 198 && b>>1 == 9:
+	if x := scopes4[h[12]]; x != mixed {
+		return x
+	}
+	switch a, b := h[12], h[13]; {
+	case a == 100 && b>>6 == 1, a == 172 && b>>4 == 1, a == 192 && b == 168, a == 169 && b == 254, a == 198 && b>>1 == 9:
 		return local
 	}
 	return public

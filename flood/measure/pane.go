@@ -85,8 +85,7 @@ func (p *pane) addQuery(key Key, s *track.Sighting, source uint64, now int32, is
 		p.busiest = max(p.busiest, v.addQuery(s, key.HashPort(s.SrcPort), now, isProven))
 	}
 	var net track.Host
-	setPrefix(&net, &s.Src)
-	if x := p.prefixes.Add(&net, key.HashPrefix(&net)); x != nil {
+	if x := p.prefixes.Add(&net, key.setPrefix(&net, &s.Src)); x != nil {
 		x.hosts.Add(source)
 		if isProven {
 			x.proven++

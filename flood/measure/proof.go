@@ -197,6 +197,9 @@ func (c *Claims) RecordChallenge(t *Server, s *track.Sighting, clock Clock) {
 // IsProven reports whether a source proved its address to a server in the last ProvenFor
 // seconds. It also holds for sources outside the sample that brought a challenge back.
 func (c *Claims) IsProven(server, source uint64, now int32) bool {
+	if c.recentlyProven.IsEmpty() { // as where one direction was captured: it needs no key
+		return false
+	}
 	key := claimKey(server, source)
 	if !c.recentlyProven.Has(key) {
 		return false

@@ -31,12 +31,15 @@ func (r *Recent) Add(h uint64) {
 
 // Has reports whether h was added in this period or the one before.
 func (r *Recent) Has(h uint64) bool {
-	if !r.used && !r.usedBefore { // it need not be fetched
+	if r.IsEmpty() { // it need not be fetched
 		return false
 	}
 	b := bitsOf(h)
 	return r.current[h&r.mask]&b == b || r.previous[h&r.mask]&b == b
 }
+
+// IsEmpty reports whether nothing was added in this period or the one before.
+func (r *Recent) IsEmpty() bool { return !r.used && !r.usedBefore }
 
 // Rotate begins a new period: what was added before the one that ends expires.
 func (r *Recent) Rotate() {

@@ -79,9 +79,11 @@ func NewTop[K comparable, V any](n int) *Top[K, V] {
 func (t *Top[K, V]) Add(key *K, h uint64) *V {
 	i := int(h & t.mask)
 	s := &t.sets[i]
-	if it, w := t.find(i, tagOf(h), key); it != nil {
-		s.add(w)
-		return &it.Value
+	if s.match(tagOf(h)) != 0 { // of keys that come once, few go further
+		if it, w := t.find(i, tagOf(h), key); it != nil {
+			s.add(w)
+			return &it.Value
+		}
 	}
 	if uint32(h>>16)^s.refusals*0x9e3779b1 > s.refuse {
 		s.refusals++
