@@ -205,7 +205,7 @@ func (w *sightMaker) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 	if len(b) == 0 {
 		return false
 	}
-	w.own = lookAt(w.reg, w.decodeAs, c, b)
+	w.own.lookAt(w.reg, w.decodeAs, c, b)
 	w.first = &w.own
 	v := w.own.verdict
 	if v.Dissector == nil {
