@@ -101,11 +101,11 @@ func (w *sightMaker) addListed(it *item) {
 		if a.Port() == 0 { // 0.0.0.0:0 ends a list
 			continue
 		}
-		x := from
+		seg.sights = append(seg.sights, from)
+		x := &seg.sights[len(seg.sights)-1]
 		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
 		x.Flags &^= track.Cut
 		x.FillHashes(w.now.seed)
-		seg.sights = append(seg.sights, x)
 	}
 }
 
