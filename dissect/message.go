@@ -97,8 +97,9 @@ func (p Page) AddrPort() netip.AddrPort {
 // Reset prepares m for a message of protocol p in data and keeps the memory of
 // its lists, which MaxFields bounds.
 func (m *Message) Reset(p *Proto, data []byte) {
-	*m = Message{Proto: p, Data: data, Wire: len(data),
-		Aux: m.Aux[:0], Fields: m.Fields[:0], Expert: m.Expert[:0]}
+	aux, fields, expert := m.Aux[:0], m.Fields[:0], m.Expert[:0]
+	*m = Message{} // in place: a value that has members of m would be made elsewhere, and copied
+	m.Proto, m.Data, m.Wire, m.Aux, m.Fields, m.Expert = p, data, len(data), aux, fields, expert
 }
 
 // Cursor returns the message's cursor, at the first byte.

@@ -33,17 +33,18 @@ type look struct {
 	form    dissect.Form
 }
 
-// lookAt returns the verdict on b of the protocol that a rule of -d gives or, if there is
+// lookAt makes l the verdict on b of the protocol that a rule of -d gives or, if there is
 // none, of all protocols.
-func lookAt(reg *dissect.Registry, decodeAs []DecodeAs, c *dissect.Context, b []byte) look {
+func (l *look) lookAt(reg *dissect.Registry, decodeAs []DecodeAs, c *dissect.Context, b []byte) {
+	*l = look{}
 	for i := range decodeAs {
 		if as := &decodeAs[i]; as.isFor(c.Src, c.Dst) {
 			if v, ok := reg.PickAs(c, b, as.Proto); ok {
-				return look{verdict: v, isForced: true}
+				l.verdict, l.isForced = v, true
+				return
 			}
 		}
 	}
-	l := look{verdict: reg.Pick(c, b)}
+	l.verdict = reg.Pick(c, b)
 	l.rate(reg, c, b)
-	return l
 }

@@ -46,7 +46,7 @@ func newEmitter(now *current, cfg *Config) *emitter {
 
 // emitMessage writes m, which was made of s; part is its part in an exchange. If the filter
 // does not choose it and nobody else wants it, it is counted only.
-func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
+func (e *emitter) emitMessage(s *payload, m *dissect.Message, part *track.Part) {
 	if !e.wantsAll && !e.chooser.matcher.MayMatch(m) {
 		e.countUnmatched(s)
 		return
@@ -60,7 +60,7 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	x := e.now.addSpan(s.firstFrame(), s.nanos)
 	if e.renderer != nil || e.picker != nil || e.chooser != nil {
 		seg := e.now.seg
-		ev := e.event.makeEvent(s, m, &part, e.now)
+		ev := e.event.makeEvent(s, m, part, e.now)
 		x.truth = e.chooser.choose(ev)
 		if !e.wantsAll && x.truth == filter.None {
 			seg.dropSpan()
@@ -79,7 +79,7 @@ func (e *emitter) emitMessage(s *payload, m *dissect.Message, part track.Part) {
 	x.fact.ID, x.fact.Age = part.ID, s.nanos-e.now.shift
 	x.isMessage = s.record == ""
 	if x.isMessage {
-		x.fact.Part = part
+		x.fact.Part = *part
 		if !s.isReply {
 			x.fact.Signs = 0 // of a request they are only shown: the short way has none
 		}

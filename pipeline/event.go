@@ -28,7 +28,8 @@ func (e *eventMaker) makeEvent(s *payload, m *dissect.Message, part *track.Part,
 	ev.Frame, ev.Frames, ev.Nanos, ev.Start, ev.File, ev.Iface = s.frame, s.frames, s.nanos, now.start, -1, -1
 	ev.Src, ev.Dst, ev.TCP, ev.Reply, ev.Msg = s.src, s.dst, s.isTCP, s.isReply, m
 	ev.WhyIncomplete, ev.Record, ev.JoinedFrom = s.why, s.record, s.cut
-	ev.Exchange, ev.Train = exchangeOf(s, part), s.train()
+	fillExchange(&ev.Exchange, s, part)
+	ev.Train = s.train()
 	if s.from != nil {
 		e.addOrigin(s.from)
 	}
@@ -119,11 +120,11 @@ var steps = [...]string{
 	track.Silence:   "",
 }
 
-// exchangeOf returns what renderers show of a message's part in its exchange.
-func exchangeOf(s *payload, part *track.Part) render.Exchange {
-	x := render.Exchange{ID: part.ID, Verb: steps[part.Step], Request: part.Request, RTT: part.Took, ChallengeRTT: part.Trip, Signs: part.Signs}
+// fillExchange fills in what renderers show of a message's part in its exchange. Each member is
+// written in place, see brief.fill.
+func fillExchange(x *render.Exchange, s *payload, part *track.Part) {
+	x.ID, x.Verb, x.Request, x.RTT, x.ChallengeRTT, x.Signs = part.ID, steps[part.Step], part.Request, part.Took, part.Trip, part.Signs
 	if s.record != "" {
 		x.Verb = steps[track.Answer]
 	}
-	return x
 }

@@ -22,20 +22,21 @@ type identifier struct {
 	ctx      dissect.Context // of the payload at work
 	waited   dissect.Context // of a parked request
 	last     *lastLook
-	own      look // by lookOnce
+	own      look // by look and lookOnce
 }
 
 // identify passes s on if it is a message, and returns what became of it. A doubtful
 // request is parked.
 func (d *identifier) identify(s *payload) outcome {
 	c := &d.ctx
-	*c = dissect.Context{Src: s.src, Dst: s.dst, Wire: s.wire}
+	*c = dissect.Context{}
+	c.Src, c.Dst, c.Wire = s.src, s.dst, s.wire
 	if s.set != nil {
 		c.FromSplit, c.Disputed = s.set.Engine, s.set.Disputed
 	}
 	b := s.data[:s.run]
 	l := d.look(c, b, s.first)
-	v := d.pick(c, b, &l)
+	v := d.pick(c, b, l)
 	switch {
 	case v.Dissector == nil:
 		d.noteForeign(c, b)
@@ -72,26 +73,27 @@ func (d *identifier) typeOf(it *item, first *look) *dissect.Type {
 	c := &d.ctx
 	*c = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
 	l := d.look(c, it.Payload, first)
-	v := d.pick(c, it.Payload, &l)
+	v := d.pick(c, it.Payload, l)
 	if v.Dissector == nil || !d.reg.Believe(c, &v) {
 		return nil
 	}
 	return v.Type
 }
 
-// look returns first or, if that is nil, the verdict on the bytes of b alone.
-func (d *identifier) look(c *dissect.Context, b []byte, first *look) look {
+// look returns first or, if that is nil, the verdict on the bytes of b alone, which is valid until
+// the next ones are looked at.
+func (d *identifier) look(c *dissect.Context, b []byte, first *look) *look {
 	switch {
 	case first != nil:
-		return *first
-	case len(d.decodeAs) > 0:
-		return lookAt(d.reg, d.decodeAs, c, b)
-	case c.FromSplit == wire.None && d.last.matches(b, c.Wire, c.Src):
-		return d.last.look
+		return first
+	case len(d.decodeAs) == 0 && c.FromSplit == wire.None && d.last.matches(b, c.Wire, c.Src):
+		return &d.last.look
 	}
-	l := lookAt(d.reg, nil, c, b)
-	d.last.store(c, b, &l)
-	return l
+	d.own.lookAt(d.reg, d.decodeAs, c, b)
+	if len(d.decodeAs) == 0 {
+		d.last.store(c, b, &d.own)
+	}
+	return &d.own
 }
 
 // lookOnce returns the verdict on the bytes of a whole datagram alone. It is valid until the next
@@ -99,7 +101,7 @@ func (d *identifier) look(c *dissect.Context, b []byte, first *look) look {
 func (d *identifier) lookOnce(it *item) *look {
 	if !d.last.matches(it.Payload, it.Wire, it.Src) {
 		d.ctx = dissect.Context{Src: it.Src, Dst: it.Dst, Wire: it.Wire}
-		d.own = lookAt(d.reg, d.decodeAs, &d.ctx, it.Payload)
+		d.own.lookAt(d.reg, d.decodeAs, &d.ctx, it.Payload)
 		d.last.store(&d.ctx, it.Payload, &d.own)
 		return &d.own
 	}

@@ -51,7 +51,8 @@ func (a *lastSighting) store(c *dissect.Context, b []byte, s *track.Sighting, l 
 		return
 	}
 	a.sum = sum
-	a.known = track.Sighting{What: s.What, Flags: s.Flags &^ track.Joined, Asks: s.Asks, Proto: s.Proto, Type: s.Type, Key: s.Key}
+	k := &a.known
+	k.What, k.Flags, k.Asks, k.Proto, k.Type, k.Key = s.What, s.Flags&^track.Joined, s.Asks, s.Proto, s.Type, s.Key
 }
 
 // fillIn fills in what is known of the payload that is kept.

@@ -99,11 +99,11 @@ func (w *sightMaker) addListed(it *item) {
 		if a.Port() == 0 { // 0.0.0.0:0 ends a list
 			continue
 		}
-		x := from
+		seg.sights = append(seg.sights, from)
+		x := &seg.sights[len(seg.sights)-1]
 		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
 		x.Flags &^= track.Cut
 		x.FillHashes(w.now.seed)
-		seg.sights = append(seg.sights, x)
 	}
 }
 
@@ -208,7 +208,7 @@ func (w *sightMaker) identifyPayload(s *track.Sighting, b []byte) (sure bool) {
 	if len(b) == 0 {
 		return false
 	}
-	w.own = lookAt(w.reg, w.decodeAs, c, b)
+	w.own.lookAt(w.reg, w.decodeAs, c, b)
 	w.first = &w.own
 	v := w.own.verdict
 	if v.Dissector == nil {

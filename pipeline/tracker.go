@@ -30,15 +30,16 @@ func (t *tracker) trackMessage(s *payload, m *dissect.Message) {
 	if t.isOn {
 		part = t.findPart(s, m)
 	}
-	t.emitter.emitMessage(s, m, part)
+	t.emitter.emitMessage(s, m, &part)
 }
 
 // findPart returns the part that m has in its exchange, and adds the findings that follow
 // from it to m. The time of a reply in several packets is that of the first: the server
 // answered then, and the time up to the last one is the network's.
 func (t *tracker) findPart(s *payload, m *dissect.Message) track.Part {
-	x := track.Message{Src: s.src, Dst: s.dst, Proto: m.Proto, Type: m.Type, Key: m.Key, Form: m.Form,
-		Bytes: uint32(m.Wire), Frame: s.frame, Nanos: s.nanos, Conn: s.conn, Reply: s.isReply, Expert: m.Expert}
+	var x track.Message
+	x.Src, x.Dst, x.Proto, x.Type, x.Key, x.Form, x.Bytes = s.src, s.dst, m.Proto, m.Type, m.Key, m.Form, uint32(m.Wire)
+	x.Frame, x.Nanos, x.Conn, x.Reply, x.Expert = s.frame, s.nanos, s.conn, s.isReply, m.Expert
 	if s.isReply && s.train() > 0 {
 		x.Frame, x.Nanos = s.frames[0], s.began
 	}

@@ -33,8 +33,8 @@ func (x *Exchanges) placeAnswer(m *Message, e *exchange) Part {
 // replyPart returns the part of m, which replies to e. Where the server demanded a
 // challenge, only a request that brings it back causes an answer; if the
 // capture shows none, or only one after the first part of the reply, Request stays 0.
-func (x *Exchanges) replyPart(e *exchange, m *Message, step Step) Part {
-	p := e.requestPart(step)
+func (x *Exchanges) replyPart(e *exchange, m *Message, step Step) (p Part) {
+	e.fillPart(&p, step)
 	if step == Answer {
 		p.Trip = e.challengeTrip
 		p.RequestBytes = e.size % maxSize

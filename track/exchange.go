@@ -158,7 +158,7 @@ func (x *Exchanges) VisitsEvicted() uint64 { return x.visits.evicted }
 var noPart = Part{Took: -1, Trip: -1}
 
 // Place returns the part of m in its exchange, and appends to m.Expert what it shows.
-func (x *Exchanges) Place(m *Message) Part {
+func (x *Exchanges) Place(m *Message) (p Part) {
 	x.jumps.observe(m)
 	m.jumpFrame = x.jumps.jumpFrame
 	switch {
@@ -175,7 +175,7 @@ func (x *Exchanges) Place(m *Message) Part {
 		return x.recordOther(x.placeReply(m))
 	}
 	e, step, again := x.placeRequest(m)
-	p := e.requestPart(step)
+	e.fillPart(&p, step)
 	p.Gap, p.IsThird = again.Gap, again.IsThird
 	p.Signs = x.shownBefore(e)
 	return p
@@ -243,9 +243,10 @@ func (x *Exchanges) placeRepeat(m *Message, e *exchange) Step {
 	return step
 }
 
-// requestPart returns the part of a request of e.
-func (e *exchange) requestPart(s Step) Part {
-	return Part{Step: s, ID: e.first, Took: -1, Trip: -1, BroughtChallenge: e.hasBroughtChallenge()}
+// fillPart makes p, which is zero, the part of a request of e. Each member is written in place: a
+// processor that copies what it has just written in pieces waits for that.
+func (e *exchange) fillPart(p *Part, s Step) {
+	p.Step, p.ID, p.Took, p.Trip, p.BroughtChallenge = s, e.first, -1, -1, e.hasBroughtChallenge()
 }
 
 // hasBroughtChallenge reports whether a request of e brought a challenge.
@@ -269,7 +270,8 @@ func (x *Exchanges) endExchange(k *endsKey, e *exchange) {
 		at, nanos := e.lastRequest()
 		*f = Fact{Frame: at, Nanos: nanos, Age: e.lastAge, Key: uint64(e.requestKey),
 			Server: netip.AddrPortFrom(k.server.Addr(), k.port),
-			Client: netip.AddrPortFrom(k.client.Addr(), k.clientPort), Part: e.requestPart(Silence)}
+			Client: netip.AddrPortFrom(k.client.Addr(), k.clientPort)}
+		e.fillPart(&f.Part, Silence)
 		f.GotChallenge = e.state&challengeGiven != 0
 		f.Began = e.begun
 		if e.requestKind > 0 {

@@ -72,10 +72,12 @@ func pairIndex(a, b byte) int { return int(a&31) | int(b&31)<<8 }
 // pairs, or len(b). It looks at every second byte.
 func findPair(b []byte, at int) int {
 	for ; at+8 <= len(b); at += 8 {
-		x := binary.LittleEndian.Uint64(b[at:])
-		if pairs[x&0x1f1f] || pairs[x>>16&0x1f1f] || pairs[x>>32&0x1f1f] || pairs[x>>48&0x1f1f] {
+		if hasPair(b[at : at+8]) {
 			break
 		}
+	}
+	if n := len(b); at < n && at > n-8 && n >= 8 && !hasPair(b[n-8:]) { // what is left, with bytes before it
+		return n
 	}
 	for ; at+1 < len(b); at += 2 {
 		if pairs[pairIndex(b[at], b[at+1])] {
@@ -83,6 +85,12 @@ func findPair(b []byte, at int) int {
 		}
 	}
 	return len(b)
+}
+
+// hasPair reports whether one of the four pairs of letters in eight bytes is in pairs.
+func hasPair(b []byte) bool {
+	x := binary.LittleEndian.Uint64(b)
+	return pairs[x&0x1f1f] || pairs[x>>16&0x1f1f] || pairs[x>>32&0x1f1f] || pairs[x>>48&0x1f1f]
 }
 
 // findName returns the first word of b from offset at on that may end with a name, where at

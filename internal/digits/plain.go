@@ -42,11 +42,9 @@ func AppendUint(dst []byte, v uint64) []byte {
 
 // AppendMillionths appends v, which is below a million, in six digits.
 func AppendMillionths(dst []byte, v uint64) []byte {
-	var b [6]byte
-	binary.LittleEndian.PutUint16(b[0:], twoDigits[v/1e4%100])
-	binary.LittleEndian.PutUint16(b[2:], twoDigits[v/100%100])
-	binary.LittleEndian.PutUint16(b[4:], twoDigits[v%100])
-	return append(dst, b[:]...)
+	first, second, third := twoDigits[v/1e4%100], twoDigits[v/100%100], twoDigits[v%100]
+	end := len(dst) + 6
+	return binary.LittleEndian.AppendUint64(dst, uint64(first)|uint64(second)<<16|uint64(third)<<32)[:end]
 }
 
 // tens holds the powers of ten.
