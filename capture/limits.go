@@ -3,8 +3,9 @@ package capture
 const (
 	// MaxPackets is how many packets a Batch holds at most: enough to make the
 	// hand-over between goroutines cheap, few enough to stay in the cache. Measured
-	// on a mix of protocols and on a flood, 1,024 took 4 MiB more and were no faster.
-	MaxPackets = 256
+	// on a mix of protocols and on a flood, 256 took 2 MiB less memory and 2 to 6 % more
+	// processor time; 1,024 took 2 MiB more and were hardly faster.
+	MaxPackets = 512
 
 	// MaxCaptured is the largest captured length that is believed, in bytes. It
 	// is libpcap's MAXIMUM_SNAPLEN: nothing on a network is longer, so a record

@@ -21,7 +21,7 @@ type flooded struct {
 
 // floodedInRow is how many such batches in a row begin it. Chosen: while the fold finishes what is
 // queued the reader waits, for less than inFlight batches, which must be little beside what follows.
-const floodedInRow = 64
+const floodedInRow = 32
 
 // update takes account of a batch of so many items. requests are those of the run so far that were
 // little work. Nearly all are seven of eight: others, replies first of all, cost several times as much,

@@ -31,7 +31,7 @@ type stages struct {
 // maxFullInRow is after how many batches in a row that left packets waiting the fold of a live run
 // gets a goroutine of its own. Chosen: a fifth of the kernel's ring in queries, more than a million
 // a second bring while the source rests.
-const maxFullInRow = 128
+const maxFullInRow = 64
 
 // newStages returns the stages of a run. The fold has its workers.
 func newStages(r *reader, f *fold, cfg *Config) *stages {
