@@ -29,7 +29,10 @@ func newStreams(size float64, q claims, r connReport) *streams {
 // of its slot: few captures have as many connections as there are slots.
 func (s *streams) connectionOf(c *tcpstream.Conn) *connection {
 	for len(s.conns) <= c.Slot {
-		s.conns = append(s.conns, new(connection))
+		more := make([]connection, tcpstream.ConnsAtOnce)
+		for i := range more {
+			s.conns = append(s.conns, &more[i])
+		}
 	}
 	return s.conns[c.Slot]
 }

@@ -36,6 +36,8 @@ const (
 	// maxFrames is how many packets of a reply are listed. At 4 KiB a packet that
 	// is twice what is kept of its body; later ones are counted in its parts.
 	maxFrames = 128
+	// framesAtFirst is for how many of them there is room at first: most replies have fewer.
+	framesAtFirst = 16
 )
 
 // The body of a reply, which is taken from the budget of the session.

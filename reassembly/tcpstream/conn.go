@@ -263,7 +263,11 @@ func (a *Assembler) newConn(k key) *Conn {
 	if c != nil {
 		a.unused = c.links[byClass].next
 	} else {
-		c = &Conn{Slot: len(a.conns)}
+		if len(a.fresh) == 0 {
+			a.fresh = make([]Conn, min(ConnsAtOnce, a.lim.Conns-len(a.conns)))
+		}
+		c, a.fresh = &a.fresh[0], a.fresh[1:]
+		c.Slot = len(a.conns)
 		a.conns = append(a.conns, c)
 	}
 	*c = Conn{Slot: c.Slot, last: a.now}

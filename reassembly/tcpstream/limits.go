@@ -28,6 +28,10 @@ const (
 	// command.
 	DefaultBytes = 512 << 10
 
+	// ConnsAtOnce is for how many connections memory is allocated at a time: few allocations
+	// while a table fills, and 5 KiB at most that nobody uses.
+	ConnsAtOnce = 16
+
 	// DefaultDirBytes is one message of 65,540 bytes, the longest that a remote
 	// console sends, and about as much after a hole.
 	DefaultDirBytes = maxBuffer

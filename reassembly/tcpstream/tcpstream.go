@@ -164,6 +164,7 @@ type Assembler struct {
 
 	index   *lru.Table[key, uint32] // slots
 	conns   []*Conn                 // by slot; each is used again
+	fresh   []Conn                  // not used yet
 	unused  *Conn                   // chained by links[byClass]
 	classes [numClasses]list
 	holding list    // connections that keep bytes or wait for them
