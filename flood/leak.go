@@ -125,6 +125,7 @@ func (g *guessers) recordRequest(s *track.Sighting, isGuess bool) {
 	}
 }
 
+// record is recordRequest where there is something to record, or to change.
 func (g *guessers) record(s *track.Sighting, isGuess bool) {
 	k := guessKey(s)
 	switch place := &g.places[k%guessPlaces]; {

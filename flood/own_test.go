@@ -70,7 +70,7 @@ func TestOwnTools(t *testing.T) {
 				w.storm(w.tool(i), s, 14, true, from+time.Duration(i)*7*time.Millisecond, to)
 			}
 		}, want: kinds(OwnToolStorm)},
-		{name: "behind one address, with many ports", play: func(w *world, s *server) {
+		{name: "with one address and many ports", play: func(w *world, s *server) {
 			w.every(45, from, to, func(int) { w.query(w.tool(0), w.port(), s, dissect.AskInfo, true) })
 		}, want: kinds(OwnToolStorm)},
 		{name: "three questions, one of which is answered without a challenge", play: func(w *world, s *server) {

@@ -29,7 +29,7 @@ const segmentSights = capture.MaxPackets / 2
 
 // segmentsPerWorker: one is being filled, one is being merged, and three wait, so that a worker
 // with much to do does not bring the others to rest. Measured with read -o json of a mix: three
-// in all cost 3 % more processor time.
+// in all cost 8 % more processor time, and 18 % more time.
 const segmentsPerWorker = 5
 
 // span is what one message, note, silence or end of a connection became: a range of the

@@ -63,8 +63,8 @@ func (p *plan) proofWords(in *flood.Incident) string {
 	case n == 0:
 		return "None of this proves an address: if one of them is forged, its owner is blocked instead, who did nothing."
 	case n < p.numNames:
-		return fmt.Sprintf("%d of the %d brought a challenge back. If another is forged, its owner is blocked instead, who did nothing.",
-			n, p.numNames) + own
+		return fmt.Sprintf("Of the %d that are dropped, %d brought a challenge back. If another is forged, its owner is blocked instead,"+
+			" who did nothing.", p.numNames, n) + own
 	case n == 1:
 		return "The address brought a challenge back: it is this one that sends." + own
 	}

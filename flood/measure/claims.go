@@ -79,7 +79,9 @@ func NewClaims(size float64) *Claims {
 }
 
 // follows reports whether the source with that hash is in the sample.
-func (c *Claims) follows(source uint64) bool { return source>>32&(1<<(c.SampleLevel%64)-1) == 0 }
+func (c *Claims) follows(source uint64) bool {
+	return source>>32&(1<<(c.SampleLevel%64)-1) == 0 // levels are below 64: then the shift needs no check
+}
 
 // add returns the claim of key and creates it if there is none. A claim with a recent
 // proof is evicted only if all claims of its set have one.
