@@ -113,11 +113,18 @@ func (c *Config) wantsOnlySightings() bool {
 	return len(c.Watchers) > 0 && !c.wantsResults() && c.Filter == nil && !c.CountsMessages
 }
 
-// sharesGoroutine reports whether the reader and the only worker share a goroutine: where a run
-// is for watchers only, the fold, with them, has more to do than both, and on live traffic it
-// counts more what a packet costs than how many processors share it.
+// sharesGoroutine reports whether the reader and the only worker share a goroutine: with one job they do,
+// and where a run is for watchers only, for the fold, with them, has more to do than both then, and on
+// live traffic it counts more what a packet costs than how many processors share it.
 func (c *Config) sharesGoroutine() bool {
-	return c.wantsOnlySightings() && (c.Jobs <= 2 || c.Clock != nil)
+	return c.isSerial() || c.wantsOnlySightings() && (c.Jobs <= 2 || c.Clock != nil)
+}
+
+// isSerial reports whether one goroutine runs all stages: with one job it does, so that a run takes one
+// processor and what it makes of a packet stays in the caches of that. Messages of live traffic are not
+// written by it: while the output stalls, packets would wait in the kernel.
+func (c *Config) isSerial() bool {
+	return c.Jobs <= 1 && (c.Clock == nil || c.wantsOnlySightings())
 }
 
 // numWorkers returns how many goroutines serve the partitions, besides that of the fold.
@@ -130,4 +137,12 @@ func (c *Config) numWorkers() int {
 	default:
 		return jobs
 	}
+}
+
+// numSegments returns how many segments each worker has.
+func (c *Config) numSegments() int {
+	if c.isSerial() {
+		return 1
+	}
+	return segmentsPerWorker
 }

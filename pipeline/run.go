@@ -35,7 +35,7 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	}
 	f := newFold(&cfg, jobs, size)
 	for j := range jobs {
-		w := newWorker(j, jobs, parts)
+		w := newWorker(j, jobs, parts, cfg.numSegments())
 		w.looksAhead = parts[j].brevity.hasShortWay && !parts[j].skipsDatagrams
 		w.endsEarly = cfg.MaxMessages > 0 || cfg.Dialogues != nil
 		f.workers = append(f.workers, w)

@@ -21,7 +21,7 @@ func TestEndWithinBatch(t *testing.T) {
 		{"enough messages", io.Discard, 1, nil},
 		{"writer fails", brokenWriter{full}, 0, full},
 	} {
-		w := newWorker(0, 1, nil)
+		w := newWorker(0, 1, nil, segmentsPerWorker)
 		seg := <-w.free
 		seg.buf = make([]byte, writeSize)
 		seg.spans = append(seg.spans, span{isMessage: true, end: len(seg.buf), truth: filter.All})

@@ -78,7 +78,7 @@ func heldSights(t *testing.T, data []byte) (most int) {
 	for i := range parts {
 		parts[i] = newPartition(i, &cfg, 1)
 	}
-	w := newWorker(0, 1, parts)
+	w := newWorker(0, 1, parts, segmentsPerWorker)
 	done := make(chan bool)
 	go func() {
 		defer close(done)

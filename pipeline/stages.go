@@ -8,9 +8,9 @@ import (
 )
 
 // stages passes the batches of a run from the reader to the workers and the fold. Each has a
-// goroutine; where there are only sightings to make, which is little work, the reader's goroutine
-// is that of the only worker, too. It is also that of the fold while a source is read as fast
-// as it brings packets: so no other processor is woken for each batch.
+// goroutine; with one job all of them share one (Config.isSerial). Where there are only sightings to
+// make, which is little work, the reader's goroutine is that of the only worker, too. It is also that of
+// the fold while a source is read as fast as it brings packets: so no other processor is woken for each batch.
 //
 // While a file brings hardly anything but requests, the reader's goroutine runs all stages: see flooded.
 type stages struct {
@@ -18,7 +18,7 @@ type stages struct {
 	fold       *fold
 	free, full chan *batch // each with room for all batches, so that sending never blocks
 	isShared   bool        // the reader's goroutine runs the only worker
-	isAlone    bool        // it always runs the fold, too
+	isSerial   bool        // it always runs the fold, too
 	isLive     bool
 	fullInRow  int // batches in a row after which more was waiting
 	flooded    flooded
@@ -35,10 +35,13 @@ const maxFullInRow = 64
 
 // newStages returns the stages of a run. The fold has its workers.
 func newStages(r *reader, f *fold, cfg *Config) *stages {
-	s := &stages{reader: r, fold: f, isShared: cfg.sharesGoroutine(), isAlone: cfg.Jobs <= 1, isLive: cfg.Clock != nil,
+	s := &stages{reader: r, fold: f, isShared: cfg.sharesGoroutine(), isSerial: cfg.isSerial(), isLive: cfg.Clock != nil,
 		ended: make(chan error, 1)}
 	n := inFlight
-	if s.isShared {
+	switch {
+	case s.isSerial:
+		n = 1
+	case s.isShared:
 		n = segmentsPerWorker + 1
 	}
 	s.free, s.full = make(chan *batch, n), make(chan *batch, n)
@@ -108,14 +111,14 @@ func (s *stages) pass(ctx context.Context, b *batch) bool {
 // source brings no more than it can. The fold's own goroutine has nothing to do then.
 func (s *stages) isUnhurried(b *batch) bool {
 	switch {
-	case !s.isShared || !s.isLive && !s.isAlone:
+	case !s.isShared || !s.isLive && !s.isSerial:
 		return false
 	case !b.raw.HasMore:
 		s.fullInRow = 0
 	default:
 		s.fullInRow++
 	}
-	return (s.isAlone || s.fullInRow < maxFullInRow) && s.queued.Load() == 0
+	return (s.isSerial || s.fullInRow < maxFullInRow) && s.queued.Load() == 0
 }
 
 // foldHere folds a batch in the reader's goroutine, and reports whether the run goes on.

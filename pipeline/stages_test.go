@@ -11,6 +11,7 @@ import (
 	"qsniff/internal/test/protos"
 	"qsniff/render"
 	"qsniff/render/jsonl"
+	"qsniff/render/tally"
 	"qsniff/track"
 )
 
@@ -48,6 +49,32 @@ func TestGoroutineOfTheFold(t *testing.T) {
 			t.Errorf("pauses every %d batches: over %v, %d lines of %d packets\nwant over, %d of %d, the same",
 				pause, got.over, len(got.lines), got.run.Packets, len(want.lines), want.run.Packets)
 		}
+	}
+}
+
+// counted is a source that counts its batches.
+type counted struct {
+	capture.Source
+	batches int
+}
+
+func (c *counted) Read(b *capture.Batch) error {
+	c.batches++
+	return c.Source.Read(b)
+}
+
+// TestOneJob: with one job a file is read no further before what was read is written. The batches
+// are counted without a lock, so that the race detector finds a second goroutine.
+func TestOneJob(t *testing.T) {
+	src, folded := &counted{Source: open(t, mixed(t, 4))}, 0
+	_, err := Run(t.Context(), Config{Source: src, Registry: protos.Registry(t), Renderer: jsonl.New(jsonl.Options{}), Out: io.Discard, Jobs: 1,
+		Progress: func(capture.Stats, func() tally.Run) {
+			if folded++; src.batches != folded {
+				t.Errorf("batches read when %d were written\n got %d\nwant %d", folded, src.batches, folded)
+			}
+		}})
+	if err != nil || folded < 2*inFlight {
+		t.Errorf("%v after %d batches, want more than %d", err, folded, 2*inFlight)
 	}
 }
 

@@ -30,13 +30,14 @@ type worker struct {
 	endsEarly bool
 }
 
-func newWorker(index, jobs int, parts []*partition) *worker {
+// newWorker returns a worker with so many segments.
+func newWorker(index, jobs int, parts []*partition, segments int) *worker {
 	w := &worker{index: index, jobs: jobs, parts: parts, in: make(chan *batch, inFlight),
-		out: make(chan *segment, segmentsPerWorker), free: make(chan *segment, segmentsPerWorker)}
+		out: make(chan *segment, segments), free: make(chan *segment, segments)}
 	for p := index; p < Partitions; p += jobs {
 		w.mine |= 1 << p
 	}
-	for range segmentsPerWorker {
+	for range segments {
 		w.free <- new(segment)
 	}
 	return w

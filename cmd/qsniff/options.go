@@ -126,7 +126,7 @@ func (o *readOptions) registerInput(cmd *cobra.Command) {
 func (o *readOptions) registerPackets(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.as, "decode-as", "d", nil, "decode a port as a protocol, with a `RULE` such as udp.port==27015,a2s or tcp.port==27016,rcon")
-	f.IntVar(&o.jobs, "jobs", o.jobs, "decode with `N` goroutines; the output does not depend on it")
+	f.IntVar(&o.jobs, "jobs", o.jobs, "decode with `N` goroutines; 1 reads a file on one processor; the output does not depend on it")
 	f.Lookup("jobs").DefValue = "one a processor" // help is the same on every machine
 	f.Var(cli.OneOf(&o.dedup, "auto", "on", "off"), "dedup",
 		"count a packet once that was captured twice within 5 ms; auto: where several interfaces come together")

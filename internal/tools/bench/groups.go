@@ -105,7 +105,7 @@ func (m *commands) jobs() *group {
 			forms, err = countOutputs(m.qsniff, m.all["mix.pcap"])
 			return err
 		},
-		about: "A job is a goroutine that decodes and renders; one that reads and one that writes come to it, and take much of a second core already. " +
+		about: "One job reads, decodes, renders and writes in one goroutine, on one core. Of two jobs each is a goroutine that decodes and renders; one that reads and one that writes come to them. " +
 			"What all cores could give is the time of one job over that of two if these had kept every core busy.",
 		rows: []row{
 			{what: "`read -o json`, the mix, with --jobs 1, 2 and 4: different outputs", value: func(int) float64 { return forms }, bar: bar{atMost, 1}},
