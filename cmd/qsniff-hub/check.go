@@ -87,7 +87,7 @@ func isLoopback(host string) bool {
 // checkWait is how long the broker may take to answer.
 const checkWait = 5 * time.Second
 
-// checkBroker says where the broker is, and whether it answers.
+// checkBroker returns in words where the broker is, or an error if it would not start or does not answer.
 func (o *hubOptions) checkBroker(dial broker.Dial, to streams) (string, error) {
 	if o.url == "" {
 		err := broker.Check(o.server(o.log.NewLogger(to.err)))

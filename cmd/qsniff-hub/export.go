@@ -151,7 +151,7 @@ func (o *exportOptions) connect(io streams) (*nats.Conn, func(), error) {
 	return c, func() { c.Close(); s.Close() }, nil
 }
 
-// write writes the file, and says what is in it. One that is not complete is removed.
+// write writes the file, and prints how many rows are in it. A file that is not complete is removed.
 func (o *exportOptions) write(ctx context.Context, js jetstream.JetStream, x export.Options, file string, to streams) error {
 	var w io.Writer = to.out
 	var f *os.File
@@ -176,7 +176,7 @@ func (o *exportOptions) write(ctx context.Context, js jetstream.JetStream, x exp
 	if f != nil {
 		err = errors.Join(err, f.Close())
 		if err != nil {
-			_ = os.Remove(file) // the error says why it is gone
+			_ = os.Remove(file) // the error is why it is gone
 		}
 	}
 	if err != nil {

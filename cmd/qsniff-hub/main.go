@@ -1,4 +1,4 @@
-// Command qsniff-hub brings together what the hosts of a fleet tell: qsniff monitor --fleet publishes
+// Command qsniff-hub brings together what the hosts of a fleet report: qsniff monitor --fleet publishes
 // it to a broker, which is within qsniff-hub or elsewhere. This folder holds flags, wiring, messages
 // on standard error and exit statuses. What the commands do is in fleet/hub and the packages below it.
 package main

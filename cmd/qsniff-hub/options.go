@@ -137,6 +137,6 @@ func (o *hubOptions) server(log *slog.Logger) broker.Options {
 	return b
 }
 
-// bucketRoom is what the broker may store besides the streams: the states of hubs, one that is and
-// one that is being written.
+// bucketRoom is how many bytes the broker may store besides the streams: the state of the hubs, and the
+// next one while it is being written.
 const bucketRoom = 1 << 30

@@ -243,7 +243,7 @@ func (r *running) health() error {
 	return r.hub.Health()
 }
 
-// enterSandbox gives up what the run does not need any more.
+// enterSandbox drops the rights that the run does not need any more.
 func (r *running) enterSandbox() error {
 	o := r.opts
 	where := broker.Redacted(o.url)
@@ -277,10 +277,10 @@ func (r *running) enterSandbox() error {
 	return err
 }
 
-// readyEvery is how often it is looked whether the hub has read what there was.
+// readyEvery is how often watch asks the hub whether it has read what there was.
 const readyEvery = 200 * time.Millisecond
 
-// watch tells the manager and readers that all is well, and reloads at a hangup, until ctx ends.
+// watch reports to the manager and to readers that all is well, and reloads at a hangup, until ctx ends.
 func (r *running) watch(ctx context.Context, hangup <-chan os.Signal) {
 	tick := time.NewTicker(readyEvery)
 	defer tick.Stop()
@@ -331,7 +331,7 @@ func (r *running) reload() {
 	r.log.Info("reloaded")
 }
 
-// close ends everything in the order in which one needs the other.
+// close ends everything, each part before those that it needs.
 func (r *running) close() {
 	if r.server != nil {
 		r.server.Close()

@@ -21,7 +21,7 @@ QSNIFF_ADVICE and more in its environment, and the line on standard input. Of se
 hubs the one that leads tells. What it told just before it ended, and may not have
 arrived, is counted as uncertain, and not told again.`
 
-// startTelling starts the process that tells. It returns nil if nobody is to be told.
+// startTelling starts the messenger process. It returns nil if c names nothing for it to do.
 func startTelling(c *tell.Config, log func(string)) (*tell.Messenger, error) {
 	if c.IsEmpty() {
 		return nil, nil

@@ -19,7 +19,7 @@ import (
 // decodeOptions are the flags of decode.
 type decodeOptions struct {
 	readOptions         // output, colour, layout, secrets
-	isOutputChosen bool // the output is
+	isOutputChosen bool // -o is on the command line
 	isRaw          bool
 	proto          string
 	dir            string

@@ -10,15 +10,15 @@ import (
 	"qsniff/render"
 )
 
-// datagramFilter chooses datagrams by a display filter. What it knows of one is in that datagram alone:
-// no exchange, no flow.
+// datagramFilter chooses datagrams by a display filter. It looks at nothing but the datagram itself: at
+// no exchange, and at no flow.
 type datagramFilter struct {
 	reg     *dissect.Registry
 	matcher *filter.Matcher
 	msg     dissect.Message
 	event   render.Event
-	stream  *dissect.Proto             // the first one over TCP: of segments in which no message begins
-	known   map[dissect.Dissector]bool // whose messages showed themselves: weak claims of theirs are believed
+	stream  *dissect.Proto             // the first one over TCP: it stands for segments in which no message begins
+	known   map[dissect.Dissector]bool // those with a message that was believed: from then on their weak claims are, too
 }
 
 // datagramFilter returns what -Y chooses datagrams by, nil for all.

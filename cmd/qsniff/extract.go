@@ -166,8 +166,8 @@ func (o *extractOptions) anonymizeInputs(ctx context.Context, names []string) (c
 	return []string{o.write.path}, remove, err
 }
 
-// takeFilter makes the copy one of the exchanges that the filter chooses: what it asks for is not
-// in the copy any more.
+// takeFilter reads the captures once for the filter, and restricts the copy to the exchanges that it
+// chooses: what the filter asks for is not in the anonymised copy any more.
 func (o *extractOptions) takeFilter(ctx context.Context, reg *dissect.Registry, names []string) error {
 	if o.display.expression() == "" {
 		return nil
@@ -182,7 +182,7 @@ func (o *extractOptions) takeFilter(ctx context.Context, reg *dissect.Registry, 
 	if _, err := j.run(); isInterrupted(j.ctx) {
 		return j.exitError(err)
 	}
-	_ = j.src.Close() // as the second time
+	_ = j.src.Close() // the second run reports the error
 	return nil
 }
 
@@ -264,7 +264,7 @@ func decodeReply(x *fixtures.Exchange, payloads [][]byte) ([]byte, error) {
 	return nil, nil
 }
 
-// printMade prints how many fixtures were made, and what was left out.
+// printMade prints how many fixtures were made, and how many exchanges became none, by reason.
 func (o *extractOptions) printMade(w io.Writer, made int, c *fixtures.Chooser, p *fixtures.Payloads) {
 	how := "anonymised (qsniff anonymize --help says what still shows)"
 	if o.asCaptured {

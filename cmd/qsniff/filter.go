@@ -110,8 +110,8 @@ func (o *readOptions) hintTranslation(err error, text string, reg *dissect.Regis
 	return err
 }
 
-// pipelineFilter returns what the pipeline chooses messages by, nil for all. If that needs
-// to know what became of exchanges, files are read for it.
+// pipelineFilter returns what the pipeline chooses messages by, nil for all. If that depends
+// on what became of exchanges, it reads files once to find that out.
 func (o *readOptions) pipelineFilter(ctx context.Context, reg *dissect.Registry, args []string, io streams) (*pipeline.Filter, error) {
 	if err := o.checkFilter(reg); err != nil || o.display.program == nil {
 		return nil, err
@@ -131,8 +131,8 @@ func (o *readOptions) pipelineFilter(ctx context.Context, reg *dissect.Registry,
 	return &pipeline.Filter{Program: d.program, Outcomes: d.outcomes}, nil
 }
 
-// readOutcomes reads captures for the first time, for the outcomes of their exchanges. What
-// is wrong with them the second time shows.
+// readOutcomes reads captures for the first time, for the outcomes of their exchanges. The
+// second run reports what is wrong with them.
 func (o *readOptions) readOutcomes(ctx context.Context, reg *dissect.Registry, names []string, io streams) error {
 	j, err := o.prepareAs(ctx, reg, names, io, nil)
 	if err != nil {
@@ -144,7 +144,7 @@ func (o *readOptions) readOutcomes(ctx context.Context, reg *dissect.Registry, n
 	if _, err := j.run(); isInterrupted(j.ctx) {
 		return j.exitError(err)
 	}
-	_ = j.src.Close() // as the second time
+	_ = j.src.Close() // the second run reports the error
 	o.display.outcomes = found
 	return nil
 }

@@ -30,7 +30,7 @@ func annotateFindings(ctx context.Context, opts *findingsOptions, args []string,
 	var captures []ci.Capture
 	var failures []error
 	isReached := false
-	quiet := streams{io.out, goio.Discard} // what each of many captures leaves out is not what is looked for
+	quiet := streams{io.out, goio.Discard} // no remarks on what is missing from the output of each of many captures
 	for _, name := range names {
 		err := opts.collect(ctx, []string{name}, quiet, func(f *render.Findings) error {
 			c := ci.Capture{Name: name, Findings: f}

@@ -110,7 +110,7 @@ func (j *job) run() (tally.Run, error) {
 }
 
 // runToEnd reads the captures to their end, or interfaces until the user ends it, and then calls print with the totals. If reading
-// fails after some packets, print is called for these before the error is returned.
+// fails after at least one packet, print is called with the totals so far before the error is returned.
 func (j *job) runToEnd(print func(tally.Run) error) error {
 	if j.live != nil {
 		return j.runLive(print)

@@ -12,8 +12,8 @@ import (
 )
 
 // splitWords returns the captures among the words of a command line, and the words after
-// them that may be an expression: those from the first on that is no file, unless another
-// one follows that is. hasFiles: -r named some.
+// them that may be an expression: those from the first word on that is no file, unless a
+// file follows it. hasFiles reports whether -r named captures.
 func splitWords(args []string, hasFiles bool) (files, words []string) {
 	first := len(args)
 	for i, word := range args {
@@ -123,7 +123,7 @@ func (t *tcpdumpExpr) next() string {
 
 // parse parses terms with "and" and "or" between them, which bind equally.
 func (t *tcpdumpExpr) parse(depth int) (string, error) {
-	const deepest = 50 // chosen: nobody writes more than a few
+	const deepest = 50 // chosen: nobody nests parentheses as deep
 	if depth > deepest {
 		return "", errTcpdump
 	}

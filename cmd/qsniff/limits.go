@@ -40,7 +40,7 @@ const (
 	// takes for a batch.
 	stallAfter = 10 * time.Second
 	// growingLag is how long a capture that grows may bring nothing before time passes without it.
-	// Chosen: programs that write captures hold packets back until some kilobytes have come together.
+	// Chosen: programs that write captures hold packets back until several kilobytes have come together.
 	growingLag = int64(5 * time.Second)
 	// longestSecret is the greatest size of the file of a token, in bytes. Chosen: that of a token
 	// and a comment.

@@ -114,7 +114,8 @@ func (l *liveRun) askForReport(path string) {
 	}
 }
 
-// startTelling starts what tells of incidents and findings at our servers, if anybody is told.
+// startTelling starts the messenger process, which sends notes of incidents and of findings at our servers, if
+// it has anything to do.
 func (l *liveRun) startTelling(own *hostset.Set) error {
 	c, err := l.opts.Config()
 	if err != nil {
@@ -340,7 +341,7 @@ func (l *liveRun) printFiles() error {
 	return nil
 }
 
-// finishTelling has everything told, and prints what could not be.
+// finishTelling has the remaining notes sent, and prints what became of all of them.
 func (l *liveRun) finishTelling() {
 	for _, line := range l.told.finish() {
 		fmt.Fprintf(l.errs, "qsniff: %s\n", line)

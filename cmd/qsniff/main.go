@@ -28,7 +28,7 @@ import (
 // The exit statuses.
 const (
 	exitOK            = 0
-	exitFailed        = 1 // file, permission, damaged capture
+	exitFailed        = 1 // file, permission, malformed or incomplete capture
 	exitUsage         = 2
 	exitFailOnReached = 3 // what --fail-on names was found
 	exitInterrupted   = 130

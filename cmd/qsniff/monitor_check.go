@@ -41,8 +41,9 @@ func (o *monitorOptions) printCheck(w io.Writer, args []string) error {
 	return err
 }
 
-// checkPlaces returns an error if a start would be refused what the options name: addresses,
-// interfaces, files to read and to write, services. It returns who would be told of incidents.
+// checkPlaces returns an error if a start would fail at what the options name: addresses,
+// interfaces, files to read and to write, services. It returns the names of the sinks that would
+// get notes of incidents.
 func (o *monitorOptions) checkPlaces(args []string) (sinks []string, err error) {
 	reg, err := newRegistry()
 	if err != nil {

@@ -33,8 +33,8 @@ type fleetOptions struct {
 	secret *fleet.Secret // that of secretFile
 }
 
-// addFleet adds to the run what makes messages for the hub of the fleet, which m.toFleet takes. It
-// comes before all other watchers: a window is over before the first packet of the next one counts.
+// addFleet adds to the run a sensor, which passes its messages for the hub of the fleet to m.toFleet. It
+// comes before all other watchers: it ends a window before these count the first packet of the next one.
 func (m *monitorRun) addFleet(cfg *pipeline.Config) {
 	o := &m.opts.fleet
 	var run [8]byte

@@ -126,7 +126,7 @@ func (o *fleetOptions) describe() string {
 	return fmt.Sprintf("%s as %s, spool %s, %s", o.url, o.name, spool, addresses)
 }
 
-// putFleet passes a message on to the process that tells. It does not block.
+// putFleet passes a message on to the messenger process. It does not block.
 func (m *monitorRun) putFleet(x fleet.Message) {
 	line, err := fleet.Encode(x)
 	if err != nil {

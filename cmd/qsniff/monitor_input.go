@@ -19,7 +19,7 @@ import (
 // monitored is what a monitor reads: interfaces, or a capture that grows.
 type monitored struct {
 	cfg    pipeline.Config
-	ctx    context.Context // of the run: it ends where stop cannot end it
+	ctx    context.Context // of the run; where stop does nothing, it ends when the user ends the run
 	what   string          // for people
 	stop   func()          // ends the capture; what was captured is still delivered
 	close  func() error
@@ -104,7 +104,7 @@ func newGrowing(src capture.Source) *growing {
 	return g
 }
 
-// readOn reads until the source ends. It stays behind if the run ends before: the program ends then.
+// readOn reads until the source ends. If the run ends first, readOn goes on until the program ends.
 func (g *growing) readOn() {
 	for b := range g.free {
 		err := g.src.Read(b)

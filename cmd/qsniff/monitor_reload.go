@@ -39,7 +39,7 @@ func (m *monitorRun) reload() {
 	}
 }
 
-// applyReload makes what can be changed as next has it.
+// applyReload sets what a reload can change to the values in next.
 func (m *monitorRun) applyReload(next *monitorOptions) error {
 	if m.server.WantsToken() != (len(next.token) > 0) || m.cert.IsSet() != (next.web.Cert != "") {
 		return errors.New("a token or a certificate comes or goes: that takes a restart")

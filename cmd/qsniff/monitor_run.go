@@ -163,7 +163,7 @@ func (o *monitorOptions) mayList() func(netip.AddrPort) bool {
 	return ownAddresses().Has
 }
 
-// enterSandbox gives up what the run does not need any more.
+// enterSandbox drops the rights that the run does not need any more.
 func (m *monitorRun) enterSandbox() error {
 	m.log.Info("begin", "input", m.in.what, "listen", m.server.Addr().String(), "servers", cmp.Or(m.opts.servers, "those that answer"))
 	m.logTelling(m.told.describe())
@@ -239,7 +239,7 @@ func (m *monitorRun) progress(read capture.Stats, totals func() tally.Run) {
 	})
 }
 
-// health reports whether packets are being read, and whoever is to be told of incidents is.
+// health returns an error if the messenger process has ended, or if nothing was read for m.stall.
 func (m *monitorRun) health() error {
 	if err := m.told.health(); err != nil {
 		return err
@@ -250,7 +250,7 @@ func (m *monitorRun) health() error {
 	return nil
 }
 
-// watch reloads at a hangup, and tells the manager that all is well, until ctx ends.
+// watch reloads at a hangup, and reports to the manager that all is well, until ctx ends.
 func (m *monitorRun) watch(ctx context.Context, hangup <-chan os.Signal) {
 	var tick <-chan time.Time
 	if every := systemd.WatchdogInterval(); every > 0 {
@@ -274,7 +274,7 @@ func (m *monitorRun) watch(ctx context.Context, hangup <-chan os.Signal) {
 	}
 }
 
-// ownAddresses returns the addresses of this host; none if the system does not say.
+// ownAddresses returns the addresses of this host; none if the system does not list them.
 func ownAddresses() *hostset.Set {
 	var list []string
 	all, _ := net.InterfaceAddrs()

@@ -9,7 +9,7 @@ import (
 	"qsniff/track"
 )
 
-// startTelling starts what tells of incidents, if anybody is told.
+// startTelling starts the messenger process, which sends notes of incidents, if it has anything to do.
 func (m *monitorRun) startTelling() error {
 	c, err := m.opts.Config()
 	if err != nil {
@@ -26,8 +26,8 @@ func (m *monitorRun) startTelling() error {
 	return err
 }
 
-// addTelling adds to the run what is told, and what keeps packets around incidents. A reload changes
-// the filter.
+// addTelling adds to the run what makes notes, and what keeps packets around incidents. Both ask the
+// filter of servers at each incident, because a reload may change it.
 func (m *monitorRun) addTelling(cfg *pipeline.Config) {
 	observe := func(found func(*flood.Incident, flood.Event)) {
 		m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) { m.detector.filter(found)(in, e) })

@@ -44,7 +44,7 @@ type readOptions struct {
 	memory       memorySize
 	write        writeOptions
 	display      displayOptions
-	result       *tally.Run // set to what the run came to; nil: nobody asks
+	result       *tally.Run // set to the totals of the run; nil: they are not wanted
 }
 
 // flagWords returns the flags on the command line that isWanted chooses, as words that give

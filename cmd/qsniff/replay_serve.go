@@ -215,7 +215,7 @@ func (s *replayServer) answerConn(ctx context.Context, conn net.Conn) {
 }
 
 // note counts a reply, and prints a line for it with -v. No bytes of the request are in it:
-// some are passwords.
+// they may be a password.
 func (s *replayServer) note(client netip.AddrPort, transport string, r *replay.Reply) {
 	s.counts[r.Outcome]++
 	if !s.opts.verbose {

@@ -98,7 +98,7 @@ func (o *reportOptions) prepareAnonymized(ctx context.Context, args []string, s 
 		out.CloseWithError(cmp.Or(err, io.EOF))
 	}()
 	src, err := file.NewReader(in, "anonymised packets")
-	if err != nil { // of a capture that cannot be read, the other run knows more
+	if err != nil { // the other run returns why a capture cannot be read
 		in.CloseWithError(err)
 		return nil, cmp.Or(<-done, err)
 	}

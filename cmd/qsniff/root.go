@@ -85,8 +85,8 @@ finds query floods (qsniff floods).
 they mean something here (-r FILE, -Y FILTER, -n, -q, -V, -x, -T json, -T fields -e NAME, -D);
 others are answered with the command that does it.`
 
-// shortName is the length up to which a name is similar to no other word but its begin: two of
-// three letters are easily others.
+// shortName is the length up to which a name is proposed only for a word that it begins with:
+// a name of three letters is easily two changes away from any short word.
 const shortName = 3
 
 // checkSpelling returns an error if word is no file and is similar to the name of a command.

@@ -14,8 +14,8 @@ import (
 // onScreenName is the variable that marks the process which takes the terminal.
 const onScreenName = "QSNIFF_ON_SCREEN"
 
-// onScreen calls show, which takes the terminal, in another process, so that this one can give
-// the terminal back however that ends: a crash of a goroutine, or SIGKILL, leaves it as it is.
+// onScreen calls show, which takes the terminal, in another process. A crash of a goroutine, or
+// SIGKILL, would leave the terminal taken: however the other process ends, this one gives it back.
 func onScreen(ctx context.Context, show func() error) error {
 	if os.Getenv(onScreenName) != "" || !isTerminal(os.Stdout) {
 		os.Unsetenv(onScreenName)

@@ -17,8 +17,8 @@ func endingSignals() []os.Signal {
 	return signals
 }
 
-// hangups returns a channel that gets SIGHUP, which ends nothing from now on: under nohup, too,
-// where who sends it wants what it is for here.
+// hangups returns a channel that gets SIGHUP, which ends nothing from now on. The channel gets it
+// under nohup, too: whoever sends it there wants what it is for here.
 func hangups() <-chan os.Signal {
 	signal.Reset(syscall.SIGHUP)
 	c := make(chan os.Signal, 1) // one reload does for several

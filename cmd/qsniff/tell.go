@@ -54,14 +54,14 @@ func (o *tellOptions) registerTell(cmd *cobra.Command, findings string) {
 	}
 }
 
-// telling is what tells of incidents and findings during a run.
+// telling makes notes of incidents and findings during a run, and passes them to the messenger process.
 type telling struct {
 	*tell.Teller
 	messenger *tell.Messenger
-	names     []string // of those that are told
+	names     []string // of the sinks
 }
 
-// startTelling starts the process that tells. It returns nil if nobody is to be told. log is
+// startTelling starts the messenger process. It returns nil if c names nothing for it to do. log is
 // called with what goes wrong later.
 func (o *tellOptions) startTelling(c *tell.Config, ours *hostset.Set, log func(string)) (*telling, error) {
 	if c.IsEmpty() {
@@ -107,7 +107,7 @@ func (t *telling) reloadHooks(name string) error {
 	return t.messenger.ReloadHooks(name)
 }
 
-// health returns an error if the process that tells has ended: it cannot be started again.
+// health returns an error if the messenger process has ended: it cannot be started again.
 func (t *telling) health() error {
 	if t != nil && t.messenger.Gone() {
 		return errors.New("the process that tells of incidents has ended")
@@ -115,7 +115,7 @@ func (t *telling) health() error {
 	return nil
 }
 
-// describe returns who is told, and which rights the process that does so gave up.
+// describe returns in words which sinks get notes, and which rights the messenger process dropped.
 func (t *telling) describe() string {
 	if t == nil {
 		return ""
@@ -123,8 +123,8 @@ func (t *telling) describe() string {
 	return fmt.Sprintf("telling %s, from a process of its own; its sandbox: %s", strings.Join(t.names, ", "), t.messenger.Sandbox())
 }
 
-// finish has everything told, and returns a line about each that was told, and about what could
-// not be.
+// finish has the remaining notes sent, and returns lines about what each sink got, and about what was
+// lost.
 func (t *telling) finish() (lines []string) {
 	if t == nil {
 		return nil
@@ -154,7 +154,7 @@ func (t *telling) finish() (lines []string) {
 	return lines
 }
 
-// describeUntold returns what a sink was not told.
+// describeUntold returns in words how many notes a sink did not get, by reason.
 func describeUntold(s *tell.SinkCounts) string {
 	words := ""
 	for _, x := range []struct {

@@ -101,7 +101,7 @@ func runTop(ctx context.Context, opts *topOptions, args []string, io streams) er
 	return err
 }
 
-// newModel returns the model of the screens, after it has given up the rights that are not needed
+// newModel returns the model of the screens, after it has dropped the rights that are not needed
 // any more.
 func (t *topRun) newModel(s *session) (*top.Model, error) {
 	o, reg := t.opts, s.cfg.Registry
@@ -125,7 +125,8 @@ func (t *topRun) newModel(s *session) (*top.Model, error) {
 	return top.New(x), nil
 }
 
-// enterSandbox gives up what the run does not need any more. A capture is read again to go back.
+// enterSandbox drops the rights that the run does not need any more. A capture stays readable, because
+// it is read again to go back.
 func (t *topRun) enterSandbox(settings string) error {
 	_ = time.Local.String() // loads the time zone, which is a file
 	if t.opts.noSandbox {
@@ -323,7 +324,7 @@ func readTopSettings() (folder, text, remark string) {
 		return "", "", ""
 	}
 	folder = filepath.Join(folder, "qsniff")
-	_ = os.MkdirAll(folder, 0o700) // else nothing is saved, which is said then
+	_ = os.MkdirAll(folder, 0o700) // if it fails, saveTopSettings returns the error
 	text, err = cli.ReadFile(filepath.Join(folder, topSettings), cli.LongestConfig, "file of settings")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		remark = topSettings + ": " + err.Error()
@@ -331,7 +332,7 @@ func readTopSettings() (folder, text, remark string) {
 	return folder, text, remark
 }
 
-// saveTopSettings writes settings: the file is the old one, or the whole new one.
+// saveTopSettings writes settings to a new file that replaces the old one: no reader finds half a file.
 func saveTopSettings(folder string, s *top.Settings) error {
 	if folder == "" {
 		return errors.New("settings are not kept: there is no folder for them ($XDG_CONFIG_HOME)")

@@ -153,8 +153,8 @@ func compareVantages(ctx context.Context, opts *vantagesOptions, args []string, 
 	return failed
 }
 
-// readVantage reads one capture. Where it is damaged, it returns what precedes that, with an error; if it cannot
-// be read at all, nil.
+// readVantage reads one capture. Of a capture that is malformed or cut short it returns what could be read, with
+// an error; of one that cannot be read at all, nil.
 func (o *vantagesOptions) readVantage(ctx context.Context, reg *dissect.Registry, name string, s streams) (*vantage.Capture, render.Vantage, error) {
 	j, err := o.prepare(ctx, reg, []string{name}, s)
 	if err != nil {

@@ -93,7 +93,7 @@ func (w *writeOptions) create(described capture.Describer, inputs []string, out 
 	return file.Create(w.path, o)
 }
 
-// restrict returns to, or what passes it the messages of w.only.
+// restrict returns to, or, if w.only is set, a sink that passes only the messages of w.only on to it.
 func (w *writeOptions) restrict(to pipeline.PacketSink) pipeline.PacketSink {
 	if w.only == nil {
 		return to
@@ -172,7 +172,7 @@ func (o *readOptions) listInputs(args []string) (names []string, isStream bool, 
 	}), nil
 }
 
-// planPackets reads captures for the first time. What is wrong with them the second time shows.
+// planPackets reads captures for the first time. The second run reports what is wrong with them.
 func (o *readOptions) planPackets(ctx context.Context, reg *dissect.Registry, names []string, io streams, opt *subset.Options) (*subset.Plan, error) {
 	j, err := o.prepare(ctx, reg, names, io)
 	if err != nil {
@@ -185,7 +185,7 @@ func (o *readOptions) planPackets(ctx context.Context, reg *dissect.Registry, na
 		return nil, j.exitError(err)
 	}
 	if o.count == 0 { // else a read may still be in progress; it ends with the program
-		_ = j.src.Close() // as the second time
+		_ = j.src.Close() // the second run reports the error
 	}
 	return plan, nil
 }
