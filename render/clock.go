@@ -19,7 +19,7 @@ const (
 // TruncateMicros returns a time in nanoseconds, cut to whole microseconds.
 func TruncateMicros(nanos int64) int64 { return nanos - nanos%1000 }
 
-// Hole is blank space for a time that a renderer cannot know: the time since the line
+// Hole is blank space for a time that a renderer does not have: the time since the line
 // before, which another partition may have rendered, or since the start of a dialogue.
 // Whoever writes the output fills it, with FillHole.
 type Hole struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // Headline is the part that renderers share which write a dialogue as one line: the text of a
-// turn is the ids of its findings. Dialogues of other servers than Ours are left out.
+// turn is the ids of its findings. Dialogues of other servers than Ours are not written.
 type Headline struct {
 	Ours *hostset.Set // nil: all
 }

@@ -74,7 +74,7 @@ type Collector struct {
 	shown     render.Dialogue // what the renderer is given, reused
 	count     int             // of dialogues in all lists
 	bytes     int             // that their turns take
-	textBytes int             // and texts that can be left out
+	textBytes int             // that their texts take beyond the stubs
 	// sampleLevel: one dialogue in 2^sampleLevel has its texts.
 	sampleLevel int
 	seq         uint64 // of the dialogue that began last
@@ -120,7 +120,7 @@ type dialogue struct {
 	isOver   bool   // whatever the deadline
 	isChosen bool   // one of its turns is chosen
 	isStub   bool   // its turns have no texts
-	text     int    // bytes of its turns that can be left out
+	text     int    // bytes of its texts beyond the stubs
 	late     []lateTurn
 	deadline int64 // Unix time after which it is over; 0 if that is unknown
 	turns    chain

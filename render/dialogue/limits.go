@@ -3,9 +3,9 @@ package dialogue
 import "time"
 
 const (
-	// DefaultOpen is how many dialogues are kept at a time. An exchange is over a few
+	// DefaultOpen is how many dialogues are kept at a time. An exchange is over
 	// seconds after its last message, so that a server with a hundred queries a
-	// second has some hundred open; under a flood the oldest makes room.
+	// second has hundreds open; under a flood the oldest makes room.
 	DefaultOpen = 4096
 
 	// maxVisits is how many pairs of client and server are kept with what the client showed,
@@ -14,7 +14,7 @@ const (
 	maxVisits = 4096
 
 	// DefaultBytes bounds what the turns of all dialogues take: 1.5 KiB for each of
-	// DefaultOpen, or a few long transcripts. Where they take more, the oldest dialogue
+	// DefaultOpen, or several long transcripts. Where they take more, the oldest dialogue
 	// is written as far as it got.
 	DefaultBytes = 6 << 20
 

@@ -151,7 +151,7 @@ type node[T any] struct {
 }
 
 // pageNodes is how many nodes a page has. Chosen: a page of blocks is 32 KiB, so that a
-// run with a few dialogues takes little, and one with thousands allocates rarely.
+// run with few dialogues takes little, and one with thousands allocates rarely.
 const pageNodes = 256
 
 func (p *pool[T]) node(i uint32) *node[T] { return &p.pages[(i-1)/pageNodes][(i-1)%pageNodes] }

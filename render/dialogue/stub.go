@@ -2,9 +2,9 @@ package dialogue
 
 import "qsniff/internal/lru"
 
-// limitText cuts t to its stub where the texts of its dialogue are left out. Dialogues are left
-// out by a hash of their ids, so that those that have texts have all of them: half as many are
-// in the sample each time that texts exceed MaxText.
+// limitText cuts t to its stub if its dialogue is not in the sample. A hash of its id decides
+// about a dialogue, so that one in the sample has all of its texts. Each time that texts exceed
+// MaxText, half as many dialogues are in the sample.
 func (c *Collector) limitText(d *dialogue, t *Turn) {
 	n := max(0, len(t.Text)-c.opt.Stub)
 	if d.turns.count == 0 {
@@ -43,8 +43,8 @@ func (c *Collector) cutTexts() {
 	}
 }
 
-// releaseTexts counts the texts of d no longer. Where few are left, the sample has twice as many
-// of the dialogues that begin.
+// releaseTexts counts the texts of d no longer. When the others take less than a quarter of
+// MaxText, twice as many of the dialogues that begin from then on are in the sample.
 func (c *Collector) releaseTexts(d *dialogue) {
 	c.textBytes -= d.text
 	d.text = 0

@@ -1,7 +1,7 @@
 // Package edge renders what places with simpler filters than the kernel's can do of the rules
 // that package flood/advice made for incidents: a script for xdp-filter, and rules to enter
-// into the edge firewalls of providers. What such a filter cannot do is said beside it. Of
-// what came from the network, it writes nothing but addresses, ports and the bytes that
+// into the edge firewalls of providers. Comments beside it name what such a filter cannot do.
+// Of what came from the network, it writes nothing but addresses, ports and the bytes that
 // protocols declare.
 package edge
 

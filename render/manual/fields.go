@@ -27,7 +27,7 @@ type FilterType struct {
 	Example   string   `json:"values"` // of values
 }
 
-// Later is the flag of fields that filters know when an exchange is over.
+// Later is the flag of fields whose values filters have only when an exchange is over.
 const Later = "later"
 
 // FilterTypes returns the types of fields, in the order of their first fields.

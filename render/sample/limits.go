@@ -2,8 +2,8 @@ package sample
 
 const (
 	// maxBytes is the packed text of the exchanges that are kept until the end of the run, when
-	// it is known how much room a report has, and what the incidents were: unpacked, a few
-	// times as much as it holds.
+	// it is known how much room a report has, and what the incidents were: unpacked, several
+	// times as much as a report holds.
 	maxBytes = 3 << 19
 
 	// MaxOpen is the packed text of exchanges that are not over. Chosen: a thousand of usual
@@ -18,7 +18,7 @@ const (
 	// of a chart.
 	maxIntervals = 240
 
-	// maxCounts is how many groups and intervals have counts, 1 MiB. Chosen: a few for each of
+	// maxCounts is how many groups and intervals have counts, 1 MiB. Chosen: 16 for each of
 	// maxEntries.
 	maxCounts = 1 << 15
 

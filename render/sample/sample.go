@@ -60,9 +60,9 @@ func New(inner render.DialogueRenderer, ours *hostset.Set, size float64) *Store 
 	return &Store{inner: inner, lines: render.Headline{Ours: ours}, max: n}
 }
 
-// TurnHeader is how many bytes the text of each turn begins with: 0 of a turn without findings,
-// else one more than the severity of its worst finding; and then a byte that tells findings
-// apart. A message that has nothing else was not rendered, or its text was left out.
+// TurnHeader is how many bytes the text of each turn begins with. The first is 0 of a turn without
+// findings, else one more than the severity of its worst finding; the second is a hash of the id
+// of that finding. A message that has nothing else was not rendered, or its text was cut.
 const TurnHeader = 2
 
 // Append appends a message, if its exchange is one that is rendered.

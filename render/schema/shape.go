@@ -123,8 +123,8 @@ func object(ms ...member) shape {
 	return s
 }
 
-// withBytes adds to the object s what may stand beside its members: NAME_hex, the bytes of the values called so where these cannot be told
-// from the value, and NAME_cut, that the bytes of those values and lists end early.
+// withBytes adds to the object s what may stand beside its members: NAME_hex, the bytes of the values called so where the value does not
+// determine them, and NAME_cut, that the bytes of those values and lists end early.
 func withBytes(s shape, values, lists []string) shape {
 	beside := shape{}
 	for _, m := range []struct {

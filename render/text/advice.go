@@ -41,8 +41,8 @@ func (p *floodsPage) writeAdvice(in *flood.Incident) {
 	}
 }
 
-// describeMatch returns by what a line of rules knows its packets, if that are payloads of a
-// few lengths.
+// describeMatch returns the lengths of the payloads whose first bytes a line of rules matches, in
+// words; empty if there are none, or more than shownLengths.
 func describeMatch(x *flood.RuleLine) string {
 	var sizes []string
 	for i := range x.Patterns {

@@ -235,7 +235,7 @@ func (p *diffPage) writeKinds() {
 	}
 }
 
-// writeBasis writes what the comparison rests on: clocks, translation, what was left out.
+// writeBasis writes what the comparison rests on: clocks, translation, what was not compared or counted.
 func (p *diffPage) writeBasis() {
 	p.writeTitle("Basis", "")
 	c := &p.r.Clock

@@ -7,8 +7,8 @@ import (
 	"qsniff/internal/digits"
 )
 
-// noQueryFloods is the first line where there are none: with what else there was, for a
-// reader whose server is down has to know where to look.
+// noQueryFloods returns the first line of a page without query floods. It names what else there
+// was, because a reader whose server is down has to know where to look.
 func (p *floodsPage) noQueryFloods(where string) string {
 	text, n := "No query floods", &p.f.Others
 	if c := n[flood.Alert]; c > 0 {
@@ -23,12 +23,12 @@ func (p *floodsPage) noQueryFloods(where string) string {
 	return text + " " + where + p.otherTraffic()
 }
 
-// worthSaying is how many other packets a second are said on the first line: fewer are in
-// every capture.
+// worthSaying is from how many other packets a second on the first line names them: fewer are
+// in every capture.
 const worthSaying = 50
 
-// otherTraffic says what else than queries came, in the second with most of it; of sessions
-// only where there was nothing else worth saying.
+// otherTraffic returns what else than queries came, in the second with most of it. It names
+// sessions only where nothing else reached worthSaying.
 func (p *floodsPage) otherTraffic() string {
 	x := &p.f.OtherPeak
 	switch n := p.f.Sessions; {

@@ -47,7 +47,7 @@ func (p *floodsPage) writeSummary() {
 	p.writeLine(0, "%s. Next: %s.", text, next)
 }
 
-// summarize returns an incident in some words: what, where, when, how much of what.
+// summarize returns an incident in words: what, where, when, how much of what.
 func (p *floodsPage) summarize(in *flood.Incident) string {
 	end := "the end of the capture"
 	if in.End != 0 {

@@ -33,7 +33,7 @@ type tableRow struct {
 	style style // of the first cell
 }
 
-// dropEmpty removes the columns in which no row has anything, of those that a narrow page leaves out.
+// dropEmpty removes the columns in which no row has anything, of those that a narrow page hides.
 func (t *table) dropEmpty() {
 	for i := len(t.columns) - 1; i >= 0; i-- {
 		isUsed := func(r tableRow) bool { return r.cells[i] != "" }

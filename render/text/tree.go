@@ -12,7 +12,7 @@ import (
 // Tree shows every field of a message: offset, bytes, name, value and meaning. Findings
 // are below the fields they point at, and an empty line is at the end. No line is wider
 // than Options.Width, and nothing is omitted to achieve that: values continue in the next
-// line. Bytes are abbreviated where they can be told from the value; all others are shown.
+// line. Bytes are abbreviated where the value shows them; all others are shown.
 type Tree struct{ opt Options }
 
 // NewTree returns a renderer that may be shared.
@@ -192,7 +192,7 @@ func (p *page) writeElided(b []byte) {
 }
 
 // needsDump reports whether f's bytes need rows of their own: there are more of them
-// than fit into their column, and they cannot be told from the value.
+// than fit into their column, and the value does not show them.
 func (p *page) needsDump(f *dissect.Field) bool {
 	return !p.opt.BytesElsewhere && !isTree(f) && int(f.Len) > p.rawN && !p.opt.hides(f.Def) && !valueShowsBytes(p.m, f)
 }

@@ -222,8 +222,8 @@ func appendClock(dst []byte, f *dissect.Field) []byte {
 	return dst
 }
 
-// valueShowsBytes reports whether f's bytes can be told from the value that Tree prints for
-// f, or from that of another field, so that they can be abbreviated.
+// valueShowsBytes reports whether the value that Tree prints for f, or for another field, shows
+// f's bytes, so that they can be abbreviated.
 func valueShowsBytes(m *dissect.Message, f *dissect.Field) bool {
 	const terminator = 1 // or the length byte of a counted text
 	switch {

@@ -3,7 +3,7 @@
 //
 // What a field, a type or a finding is called, what it means and which values have names is
 // generated from what the protocols declare, so that filters have qsniff's names:
-// a2s.info.players > 10, qsniff.finding == "A2S-S07". How messages are told and read is Go in
+// a2s.info.players > 10, qsniff.finding == "A2S-S07". How messages are recognised and read is Go in
 // qsniff, which no generator can translate, and a layout that is data would have to express what
 // a probe weighs and where a count lies. So each protocol has its reader twice: in Go, and beside
 // it in the same folder in Lua, with a cursor of the same words (dissect.Plugin). A new
