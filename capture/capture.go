@@ -56,7 +56,7 @@ type Gap struct {
 	At      int    // index in Batch.Packets of the packet after it; len(Packets) if that is not in this batch
 	File    string // name of the input
 	Offset  int64  // of the first byte that was not read, after expansion
-	Skipped int64  // bytes that were not read; sound ones between damaged places may not be counted
+	Skipped int64  // bytes that were not read; sound ones between malformed places may not be counted
 	Reason  string // lower case, one line
 	Hint    string // what to do, one line; may be empty
 }
@@ -73,18 +73,18 @@ type Stats struct {
 	Dropped  uint64 // packets lost before they reached the source
 	Bytes    int64  // bytes of input consumed; of a compressed input: before expansion
 	Size     int64  // bytes of input in all, 0 if unknown
-	Gaps     uint64 // damaged places that were skipped
+	Gaps     uint64 // malformed places that were skipped
 	Skipped  int64  // bytes of input in these places, after expansion
 }
 
 // Source delivers packets in capture order.
 //
 // Read fills b and returns early when the input would block (standard input,
-// live). It returns io.EOF after the last packet. Of a damaged input it delivers
-// what precedes the damage, then returns an error with its place. If packets can be
-// read after the damage, they are: Batch.Gaps then reports before which packet
-// some are missing, and the error comes at the end instead of io.EOF. Read may
-// return packets and an error together, and gaps without packets.
+// live). It returns io.EOF after the last packet. Of an input that is malformed or
+// cut short it delivers what precedes the damage, then returns an error with its
+// place. If packets can be read after the damage, they are: Batch.Gaps then reports
+// before which packet others are missing, and the error comes at the end instead of
+// io.EOF. Read may return packets and an error together, and gaps without packets.
 type Source interface {
 	Read(b *Batch) error
 	Stats() Stats

@@ -30,7 +30,7 @@ const (
 func (t *Trace) Headers() []Header { return t.headers[:t.n] }
 
 // trace adds a header to p.Trace, if the caller of Decode wants them. Of more than
-// maxHeaders, which no walk has, the innermost are left out.
+// maxHeaders, which no walk has, the innermost are not added.
 func (p *Packet) trace(k HeaderKind, b []byte) {
 	if t := p.Trace; t != nil && t.n < len(t.headers) {
 		t.headers[t.n] = Header{k, b}

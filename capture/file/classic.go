@@ -97,8 +97,8 @@ func (f *recordFormat) adapt(h recordHeader) recordHeader {
 // checkOdd decides whether a record at pos that looks odd is sound; if it is not, it
 // returns the damage. Sound files have odd records, too: of writers that do not carry a
 // full second, of clocks that were set, of packets cut shorter than the snap length. An
-// odd record is believed if another record begins where it ends, since a damaged length
-// leads to some other place.
+// odd record is believed if another record begins where it ends, since a wrong length
+// leads elsewhere.
 func (r *Reader) checkOdd(buf []byte, pos int, h recordHeader, c clock) (soundness, *Error) {
 	if h == (recordHeader{}) {
 		return unsound, r.damageAt(pos, "record header of zeros")
@@ -113,8 +113,8 @@ func (r *Reader) checkOdd(buf []byte, pos int, h recordHeader, c clock) (soundne
 	start := pos + f.recordLen
 	end := start + int(h.captured)
 	if h.captured > h.wire && len(buf)-start-int(h.wire) >= f.recordLen {
-		// If a record begins where the length on the wire leads, that one is right
-		// and the captured length damaged, even if it happens to lead to a record.
+		// If a record begins where the length on the wire leads, that length is right
+		// and the captured one wrong, even if it happens to lead to a record.
 		if next := f.parseRecordHeader(buf[start+int(h.wire):]); f.isPlausible(next, c) {
 			return unsound, r.damageAt(pos, "captured length "+digits.Grouped(int64(h.captured))+
 				" above the length on the wire of "+digits.Grouped(int64(h.wire)))

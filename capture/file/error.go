@@ -15,7 +15,7 @@ var ErrFormat = errors.New("not a capture that is read")
 // Error is what is wrong with a file, where, and what to do about it.
 type Error struct {
 	File   string
-	Offset int64  // of the header or record that is damaged, in bytes; negative: the file as a whole
+	Offset int64  // of the header or record that is malformed or cut, in bytes; negative: the file as a whole
 	Reason string // lower case, one line
 	Hint   string // what to do, one line; may be empty
 

@@ -59,7 +59,7 @@ const (
 	maxPacketComments = 16
 
 	// maxSearch is how far after damage the next sound record is searched,
-	// in bytes: power cuts and full disks leave holes of a few megabytes, which
+	// in bytes: power cuts and full disks leave holes of several megabytes, which
 	// had not been written yet. Beyond it reading ends, which also bounds what a
 	// compressed file that expands to endless zeros costs.
 	maxSearch = 64 << 20

@@ -6,8 +6,8 @@ import (
 )
 
 // Mark is a place between two packets of a capture, from which it can be read again: see
-// Reader.Mark. It takes about 60 bytes, and what pcapng says of interfaces is shared by those
-// for which it is the same.
+// Reader.Mark. It takes about 60 bytes. Marks after the same descriptions of interfaces in
+// pcapng share these.
 type Mark struct {
 	Offset  int64  // in the expanded input, of what follows
 	Packets uint64 // that precede it
@@ -30,7 +30,7 @@ type markedSection struct {
 const maxMarkedInterfaces = 1024
 
 // Mark returns the place after the packets that were read. ok is false where reading cannot
-// begin: where the input is damaged, or in a block that is being skipped.
+// begin: where the input is malformed, or in a block that is being skipped.
 func (r *Reader) Mark() (m Mark, ok bool) {
 	if r.err != nil || r.damage != nil || r.section.skipLeft > 0 || len(r.section.ifaces) > maxMarkedInterfaces {
 		return m, false

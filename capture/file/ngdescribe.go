@@ -194,8 +194,8 @@ func (r *Reader) setDropped(i *iface, counted, between uint64) {
 	}
 }
 
-// textOf copies a string of a block, up to maxText bytes of it and without the NULs that
-// some writers end it with.
+// textOf copies a string of a block, up to maxText bytes of it and without NULs at its end,
+// which not all writers omit.
 func textOf(value []byte) string {
 	return strings.TrimRight(string(value[:min(len(value), maxText)]), "\x00")
 }

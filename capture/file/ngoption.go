@@ -5,7 +5,7 @@ import "encoding/binary"
 // optionWalk steps through the options of a pcapng block: a code and a length of
 // 16 bits each, the value, and padding to four bytes. It ends at the end of the
 // block, at the option that marks the end (code 0), or at an option that does not fit:
-// a damaged option is no reason to doubt the packet.
+// a malformed option is no reason to doubt the packet.
 type optionWalk struct {
 	rest      []byte
 	bigEndian bool

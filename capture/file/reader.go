@@ -46,8 +46,8 @@ var (
 // Read fills b with the next packets and returns either packets or an error,
 // never both; gaps may come with either. It waits for the input only while no
 // packet is complete, or to check by the next record one that looks odd. After the
-// last packet it returns io.EOF, or an *Error if the file is damaged; further calls
-// return the same.
+// last packet it returns io.EOF, or an *Error if the file is malformed or cut; further
+// calls return the same.
 //
 // Damage does not end the file where a sound record follows for certain: reading
 // goes on there, Batch.Gaps has what is missing, and the error at the end, whose Err
@@ -180,8 +180,8 @@ func (r *Reader) readMore(buf []byte, want int) []byte {
 }
 
 // grow returns buf with room for want bytes. Sizes are powers of two: while
-// the chunk follows the size of the records, a buffer is replaced a few times,
-// not at every change.
+// the chunk follows the size of the records, a buffer is replaced when it has to
+// double, not at every change.
 func grow(buf []byte, want int) []byte {
 	if want <= cap(buf) {
 		return buf

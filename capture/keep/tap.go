@@ -171,7 +171,7 @@ func (t *Tap) Finish() error {
 	defer t.mu.Unlock()
 	t.ended = true
 	if t.keep != nil {
-		t.fireTrigger(time.Now().UnixNano()) // some incidents are found only at the end
+		t.fireTrigger(time.Now().UnixNano()) // an incident may be found only at the end
 		t.reportChange(t.keep.Close())
 	}
 	return err

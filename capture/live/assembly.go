@@ -6,7 +6,7 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// assembly collects the instructions of a filter: every method but assemble adds some.
+// assembly collects the instructions of a filter: every method but assemble adds to them.
 // Jumps go forward, to the next label of that name, however far. A is the accumulator
 // and X the index register of BPF.
 type assembly struct {

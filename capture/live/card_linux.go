@@ -13,7 +13,7 @@ type card struct {
 	fd      int // 0: the card has no counters, or they cannot be read
 	request [netlinkHeader + linkMessage]byte
 	answer  []byte
-	base    uint64 // the count when the capture began, or when the kernel first told it
+	base    uint64 // the count when the capture began, or when the kernel first answered
 	last    uint64 // the highest count so far
 	hasBase bool
 }

@@ -12,7 +12,7 @@ import (
 // AutoFilter has the kernel keep only what may belong to a query. It contains no
 // protocol: the caller gives the patterns of their messages. What it keeps:
 //
-//   - UDP whose payload has one of some patterns, whatever the ports
+//   - UDP whose payload has one of the patterns, whatever the ports
 //   - all UDP from and to the ports of UDP, all TCP from and to those of TCP
 //   - every IP fragment: all but the first of a datagram have no ports
 //   - ICMP and ICMPv6 errors
@@ -25,7 +25,7 @@ import (
 // links other than Ethernet, raw IP and the cooked ones of Linux everything passes.
 type AutoFilter struct {
 	Payloads []PayloadPattern // of two that cover each other one is enough
-	// UDP and TCP are ports of servers some of whose messages no pattern matches.
+	// UDP and TCP are ports of servers that have messages which no pattern matches.
 	UDP, TCP []uint16
 	// Missed is what the filter drops at other ports.
 	Missed []Missed

@@ -1,7 +1,7 @@
 package recent
 
 const (
-	// slabBytes is half of what is kept of a server. Chosen: some hundred messages of the usual
+	// slabBytes is half of what is kept of a server. Chosen: hundreds of messages of the usual
 	// length, and for all servers that a list has by default 8 MiB.
 	slabBytes = 16 << 10
 

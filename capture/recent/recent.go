@@ -1,6 +1,6 @@
-// Package recent keeps the last packets of some servers, so that their messages can be decoded
-// once somebody looks at a server. It decodes nothing but the headers up to the ports, and
-// keeps nothing of other servers than it was told of, but for a moment.
+// Package recent keeps the last packets of the servers in a list, so that their messages can be
+// decoded once somebody looks at a server. It decodes nothing but the headers up to the ports,
+// and keeps packets of other servers only for a moment.
 //
 // A batch arrives at the Tap, and the store copies each packet from or to a server of the list
 // into the memory of that server, over the oldest one. Fragments, of which most have no ports, are
@@ -39,7 +39,7 @@ type ring struct {
 	added       uint64 // packets so far
 }
 
-// slab is some packets with their bytes. buf never grows beyond its capacity.
+// slab holds packets with their bytes. buf never grows beyond its capacity.
 type slab struct {
 	buf     []byte
 	packets []capture.Packet
@@ -225,8 +225,8 @@ func (p Packets) Begin() int64 {
 	return p[0].Nanos
 }
 
-// Source returns a source of the packets. Where some were not kept between two of them, it has a
-// gap.
+// Source returns a source of the packets. It has a gap between two of them if others in between
+// were not kept.
 func (p Packets) Source() capture.Source { return &source{rest: p} }
 
 type source struct {

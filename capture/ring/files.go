@@ -117,7 +117,7 @@ func (w *Writer) adopt(p ringFile) error {
 }
 
 // isEmpty reports whether there is nothing in a file, or nothing but the header of a
-// capture. A damaged or cut one is not empty, as there may be packets in it.
+// capture. A malformed or cut one is not empty, as there may be packets in it.
 func isEmpty(f *os.File) bool {
 	if info, err := f.Stat(); err != nil || info.Size() == 0 {
 		return err == nil

@@ -14,7 +14,7 @@ const (
 	retryAfter = 10 * time.Second
 
 	// maxKept is how many files a ring may have: as many as capture/file reads of one
-	// folder, with some 8 MiB of names. A ring with more is refused.
+	// folder, with about 8 MiB of names. A ring with more is refused.
 	maxKept = 1 << 16
 
 	// filesOfTotal is how many files share Options.Total where they have no size of their own.

@@ -80,8 +80,8 @@ func (t *Trigger) Stats() TriggerStats { return t.stats }
 // time until, as far as is known. Packets in memory from the time around before it
 // are written, and so is everything until the time around has passed after it. While
 // an incident goes on, call Fire again with a later end; of several ends the latest
-// counts. Fire itself writes nothing: Write and Tick take a few packets out of memory
-// each, so that the capture is not held up.
+// counts. Fire itself writes nothing: each Write takes at most drainPackets packets out
+// of memory and each Tick drainTick, so that the capture is not held up.
 func (t *Trigger) Fire(from, until int64) {
 	if !t.clock.started {
 		t.clock.advance(until)
@@ -108,8 +108,8 @@ func (t *Trigger) Renew() {
 	}
 }
 
-// Write copies a packet into memory, and writes a few that belong to the incident.
-// Its error is the sink's.
+// Write copies a packet into memory, and writes at most drainPackets packets that belong
+// to the incident. Its error is the sink's.
 func (t *Trigger) Write(p *capture.Packet) error {
 	t.clock.advance(p.Nanos)
 	t.dropAged()

@@ -4,7 +4,7 @@ import "qsniff/netlayer"
 
 // Add adds the fragment p (p.Frag.Set) that came with the given frame number
 // at nanos, and returns the datagram if that completes it, else nil. It copies
-// what it keeps. Sets that it gives up go to DeliverIncomplete before it returns.
+// what it keeps. Sets that end incomplete go to DeliverIncomplete before it returns.
 func (t *Table) Add(p *netlayer.Packet, frame uint64, nanos int64) *Datagram {
 	t.Expire(nanos)
 	t.n.Fragments++
@@ -52,8 +52,8 @@ func (t *Table) isPlausible(p *netlayer.Packet) bool {
 }
 
 // placeFragment adds the fragment to set i and reports whether it did. It refuses a
-// fragment that repeats another one or does not fit the length of the datagram, and
-// gives the set up if the fragment overlaps another one or is one too many.
+// fragment that repeats another one or does not fit the length of the datagram. If the
+// fragment overlaps another one or is one too many, the set ends incomplete.
 func (t *Table) placeFragment(i uint32, p *netlayer.Packet, frame uint64) bool {
 	s := &t.sets[i]
 	off, end := p.Frag.Off, p.Frag.Off+uint32(p.Wire)

@@ -1,16 +1,17 @@
 // Package ipfrag joins the fragments of IPv4 and IPv6 datagrams in a fixed
 // amount of memory. It follows RFC 791, RFC 5722 and RFC 8200: if two fragments
-// overlap, the whole datagram is given up.
+// overlap, the datagram is not joined.
 //
 // It does not read what it joins and checks no checksum. It is no model of any one
 // host: a receiver with other rules may have read the same fragments differently.
 // A Table is for one goroutine.
 //
-// A fragment arrives. The sets that have expired are given up; then the fragment
+// A fragment arrives. The sets that have expired end incomplete; then the fragment
 // goes to the set with its ends, protocol and id, or opens one, for which the oldest
 // set may be evicted. When a set covers all bytes of its datagram, the datagram is
-// returned and the set removed. A set whose fragments contradict each other is given
-// up, but stays without its fragments until it expires, so that later ones are refused.
+// returned and the set removed. A set whose fragments contradict each other ends
+// incomplete, but stays without its fragments until it expires, so that later ones
+// are refused.
 package ipfrag
 
 import (
@@ -73,16 +74,16 @@ type Counters struct {
 	Fragments  uint64 // added
 	Joined     uint64 // datagrams completed
 	Duplicates uint64 // fragments that repeated one that was there
-	Bad        uint64 // fragments refused: impossible length, beyond the end, a second end, or of a set given up
+	Bad        uint64 // fragments refused: impossible length, beyond the end, a second end, or of a set in Overlaps or TooMany
 	TooLong    uint64 // fragments refused: end beyond 65,535
-	Overlaps   uint64 // sets given up: two fragments claimed the same bytes
-	TooMany    uint64 // sets given up: more fragments than the limit
+	Overlaps   uint64 // sets that ended incomplete: two fragments claimed the same bytes
+	TooMany    uint64 // sets that ended incomplete: more fragments than the limit
 	Expired    uint64 // sets that waited too long
 	Evicted    uint64 // sets that made room for newer ones
 	Ended      uint64 // sets that the end of the capture left incomplete
 }
 
-// Abandoned returns how many sets were given up.
+// Abandoned returns how many sets ended incomplete.
 func (n *Counters) Abandoned() uint64 {
 	return n.Expired + n.Evicted + n.Ended + n.Overlaps + n.TooMany
 }
@@ -94,7 +95,7 @@ func (n *Counters) Refused() uint64 { return n.Bad + n.TooLong }
 // Table holds the sets of fragments that are not complete yet.
 type Table struct {
 	// DeliverIncomplete, if not nil, is called from within Add, Expire or Flush
-	// with every set that is given up and of which the first bytes were captured.
+	// with every set that ends incomplete and of which the first bytes were captured.
 	// It must not call the Table.
 	DeliverIncomplete func(*Datagram)
 
@@ -138,8 +139,8 @@ func (t *Table) allocate() {
 // Counters returns the totals so far.
 func (t *Table) Counters() Counters { return t.n }
 
-// Expire gives up the sets that have waited too long at nanos, oldest first. Add does
-// it too; Expire is for times without fragments.
+// Expire removes the sets that have waited too long at nanos, oldest first: they end
+// incomplete. Add does it too; Expire is for times without fragments.
 func (t *Table) Expire(nanos int64) {
 	for t.oldest != none && nanos-t.sets[t.oldest].first >= expiry {
 		s := t.oldest
@@ -151,7 +152,7 @@ func (t *Table) Expire(nanos int64) {
 	}
 }
 
-// Flush gives up all sets, oldest first: the capture has ended.
+// Flush removes all sets, oldest first: they end incomplete with the capture.
 func (t *Table) Flush() {
 	for t.oldest != none {
 		s := t.oldest

@@ -7,8 +7,8 @@ import (
 	"qsniff/reassembly"
 )
 
-// deliverIncomplete passes set i, which is given up, to DeliverIncomplete if its first
-// bytes were captured.
+// deliverIncomplete passes set i, which ends incomplete, to DeliverIncomplete if its
+// first bytes were captured.
 func (t *Table) deliverIncomplete(i uint32, outcome Outcome) {
 	f := t.sets[i].frags
 	if t.DeliverIncomplete == nil || f == none || t.frags[f].off != 0 || t.frags[f].got == 0 {

@@ -3,7 +3,7 @@ package ipfrag
 import "time"
 
 const (
-	// DefaultBytes is the memory of a Table unless the caller says otherwise:
+	// DefaultBytes is the memory of a Table unless the caller chooses another:
 	// 26 of the largest datagrams, or almost 900 replies that lost their
 	// second half. Linux takes 4 MiB (ipfrag_high_thresh).
 	DefaultBytes = 2 << 20

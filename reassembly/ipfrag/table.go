@@ -105,7 +105,7 @@ func (t *Table) insert(k *key, nanos int64) uint32 {
 	return s
 }
 
-// evict gives up the oldest set other than keep, to which a fragment is being added.
+// evict removes the oldest set other than keep, to which a fragment is being added.
 func (t *Table) evict(keep uint32) {
 	s := t.oldest
 	if s == keep {

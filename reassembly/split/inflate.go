@@ -35,7 +35,7 @@ type inflater struct {
 	limit int
 	rd    bytes.Reader
 	zr    *bzip2.Reader
-	rest  [2]byte // what a decoder says first that should say endByte
+	rest  [2]byte // the first bytes from a decoder that should return endByte
 	buf   []byte
 	sum   uint32 // CRC-32 of the last output, if its length was right
 }
