@@ -1,4 +1,4 @@
-// Package fleet defines what the hosts of a fleet, the sensors, tell a hub about their traffic: the
+// Package fleet defines what the hosts of a fleet, the sensors, report to a hub about their traffic: the
 // messages, the subjects that they are published under, and what hides the addresses of clients in
 // them. It publishes nothing and judges nothing: fleet/sensor makes the messages, fleet/outbox
 // brings them to a broker, and fleet/campaign finds what they show together.
@@ -12,7 +12,7 @@
 //	  v
 //	Server, Host, Incident, Finding, Inventory        JSON, of bounded size
 //	  |
-//	  |  fleet/outbox, in the process that tells: spool, broker
+//	  |  fleet/outbox, in the messenger process: spool, broker
 //	  v
 //	JetStream        streams of one subject a sensor and kind
 //	  |

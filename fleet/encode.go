@@ -121,7 +121,7 @@ func ReasonOf(err error) Reason {
 	return BadForm
 }
 
-// Parse reads a message that a sensor published as one of a kind. The errors tell why it cannot be one;
+// Parse reads a message that a sensor published as one of a kind. An error is why it cannot be one;
 // ReasonOf returns that in short.
 func Parse(sensor string, k Kind, data []byte) (Message, error) {
 	if len(data) > MaxMessage {

@@ -3,9 +3,9 @@ package fleet
 import "time"
 
 const (
-	// Period is how long a window is, of which Server and Host tell. Windows begin at multiples of it
+	// Period is how long a window is, which Server and Host report. Windows begin at multiples of it
 	// in Unix time, so that those of different sensors are of the same seconds. Chosen: that of the
-	// sketches of package measure; a campaign is told of within a minute.
+	// sketches of package measure; a campaign is announced within a minute.
 	Period = 10 * time.Second
 
 	// MaxServers is how many servers of a sensor have a Server message in each window: the first by

@@ -29,7 +29,7 @@ type Head struct {
 	Kind    Kind   `json:"kind"`
 	Sensor  string `json:"sensor"`
 	// Run is chosen at random when a sensor starts, and Seq counts the messages of the run from 1,
-	// whatever their kind: with the sensor's name they tell messages apart, and gaps show losses.
+	// whatever their kind: with the sensor's name they identify a message, and gaps show losses.
 	Run string `json:"run"`
 	Seq uint64 `json:"seq"`
 	// Time is the Unix time in nanoseconds, by the packets: the end of the window, or of the event.
@@ -101,7 +101,7 @@ type Form struct {
 }
 
 // Host is how a sensor itself does, once in each window: what it read, what it lost, and what it has
-// not delivered. A hub tells of sensors that send none.
+// not delivered. A hub announces sensors that send none.
 type Host struct {
 	Head
 	Program  string `json:"program"`          // its version

@@ -35,7 +35,7 @@ func InboxPrefix(sensor string) string { return "_INBOX." + sensor }
 // them, by its own clock: together with the broker's time it shows how far that clock is off.
 const HeaderSent = "Qsniff-Sent"
 
-// MessageID returns what tells the message from all others: brokers drop a second one with the same.
+// MessageID returns an id that no other message has: brokers drop a second one with the same.
 func (h *Head) MessageID() string {
 	return h.Sensor + "/" + h.Run + "/" + strconv.FormatUint(h.Seq, 10)
 }

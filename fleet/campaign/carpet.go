@@ -18,10 +18,10 @@ const (
 	keepFactor   = 1.5
 )
 
-// What many servers together need to be a carpet. leastServers, leastSensors: fewer are incidents of
-// their own. A server, or all servers of a sensor, that gets more than standOutShare, or
-// standOutSensor, of all is a target of its own, or says what is not so; of few ones, more than fewShare times their
-// equal part. All chosen.
+// What many servers together need to be a carpet. Fewer than leastServers, or those of fewer sensors than
+// leastSensors, are incidents of their own. A server that gets more than standOutShare of all, or a sensor whose
+// servers get more than standOutSensor, is a target of its own, or reports what is not so; where there are few, more
+// than fewShare times the equal part. All chosen.
 const (
 	leastServers   = 3
 	leastSensors   = 2

@@ -176,8 +176,8 @@ func (s *sum) measureSources(f *measure.Features) {
 }
 
 // measureVictim adds up what the busiest source sends, where it is in the same network at most servers and
-// proved its address at few of them: in whose name many servers are asked a little, it gets all of their
-// answers.
+// proved its address at few of them: if many servers are asked a little each in the name of one victim, the
+// victim gets all of their answers.
 func (s *sum) measureVictim(f *measure.Features) {
 	if f[measure.Prefix] >= victimShare && f[measure.Top1] >= victimShare && f[measure.BiggestProven] < 1 {
 		f[measure.Biggest] = f[measure.Prefix] * f[measure.Rate10]

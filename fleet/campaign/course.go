@@ -22,7 +22,7 @@ type course struct {
 	Networks   networkCounts    `json:"-"`
 	Family     family           `json:"family"`
 	Base       How              `json:"base"` // what incidents have in common, at once or in turn
-	// What the last event told.
+	// What the last event reported.
 	ToldPeak     float64 `json:"told_peak"`
 	ToldServers  int     `json:"told_servers"`
 	ToldCategory string  `json:"told_category"`
@@ -157,7 +157,7 @@ func (c *course) list() {
 	c.Top = c.Networks.top(listedNetworks)
 }
 
-// openCourse makes a course one of the open campaigns, if there is room, and tells of it.
+// openCourse makes a course one of the open campaigns, if there is room, and announces it.
 func (e *Engine) openCourse(c *course) bool {
 	if len(e.state.Courses) >= maxCampaigns {
 		e.state.Counters.CampaignsRefused++
@@ -170,7 +170,7 @@ func (e *Engine) openCourse(c *course) bool {
 	return true
 }
 
-// announce tells of an event.
+// announce passes an event of a campaign to Options.Campaign.
 func (e *Engine) announce(c *course, event flood.Event) {
 	c.list()
 	c.Number++
@@ -182,14 +182,14 @@ func (e *Engine) announce(c *course, event flood.Event) {
 	}
 }
 
-// announceChanges tells of a campaign that became another kind, or twice as large.
+// announceChanges announces a campaign that became another kind, or twice as large.
 func (e *Engine) announceChanges(c *course) {
 	if c.Number > 0 && (c.Category != c.ToldCategory || c.Peak >= 2*c.ToldPeak || c.Servers >= 2*c.ToldServers) {
 		e.announce(c, flood.Changes)
 	}
 }
 
-// endCourses closes the campaigns that are over by now, of the broker.
+// endCourses closes the campaigns that are over by now, a time of the broker.
 func (e *Engine) endCourses(now int64) {
 	var over []*course
 	e.state.Courses = slices.DeleteFunc(e.state.Courses, func(c *course) bool {
@@ -218,7 +218,7 @@ func (e *Engine) endCourses(now int64) {
 	}
 }
 
-// isOver reports whether a campaign is over. It is not for a while where a network was cut.
+// isOver reports whether a campaign is over. Where a network was cut, it stays open up to holdSilent.
 func (e *Engine) isOver(c *course, now int64) bool {
 	last := int64(math.MinInt64)
 	if c.How == Carpet {
@@ -246,8 +246,8 @@ func (e *Engine) isOver(c *course, now int64) bool {
 	return true
 }
 
-// isAway reports whether a sensor is silent, or has not spoken since nobody did: it is told of later than
-// its messages are missed.
+// isAway reports whether a sensor is silent, or has sent no Host message since the last lull: its messages
+// are missing before it is announced as silent.
 func (e *Engine) isAway(s *sensorState) bool { return s.Silent || s.LastHost < e.state.Resumed }
 
 // isCut reports whether what continues a campaign may wait in spools: half of its sensors are silent, or a

@@ -6,7 +6,7 @@
 // # The way of a message
 //
 // Engine.Consume drops a message that came before, by sensor, run and number (seen.go), learns how far
-// the clock of the sensor is off (sensor.go), and files what the message tells: a Server in its window
+// the clock of the sensor is off (sensor.go), and files the message: a Server in its window
 // (window.go), an Incident in the list of them (incident.go). Of servers that get no more than usual a
 // window keeps no sketch, only what they add to the sums of the fleet.
 //

@@ -96,7 +96,7 @@ func (e *Engine) Consume(m fleet.Message, broker, sent int64) (isNew bool) {
 	return true
 }
 
-// Advance says that the broker's time is at least so much, and that what it got before was consumed: with
+// Advance moves time on to broker, a time of the broker before which all that it got was consumed: with
 // several streams that is the time of the one that is read least far. It closes windows, and emits events.
 func (e *Engine) Advance(broker int64) {
 	st := &e.state

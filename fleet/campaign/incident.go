@@ -60,7 +60,7 @@ func compareIncidents(a, b incidentKey) int {
 	return cmp.Or(compareText(a.Sensor, b.Sensor), compareText(a.Run, b.Run), cmp.Compare(a.ID, b.ID))
 }
 
-// incident is what the last event of an incident said, by the clock of the broker.
+// incident is an incident as its last event reported it, by the clock of the broker.
 type incident struct {
 	Key      incidentKey     `json:"key"`
 	Seq      uint64          `json:"seq"` // of the message
@@ -90,7 +90,7 @@ type incident struct {
 
 func (x *incident) kind() flood.Kind { return flood.KindNamed(x.Category) }
 
-// place returns what tells the target from those of other incidents.
+// place returns a name of the target that no other target has.
 func (x *incident) place() string { return placeOf(x.Key.Sensor, x.Server, x.Target) }
 
 func placeOf(sensor string, server netip.AddrPort, target string) string {
@@ -211,7 +211,8 @@ func (e *Engine) dropIncident(k incidentKey) {
 	}
 }
 
-// keepIncident keeps what an event says, and returns the incident; nil: it says nothing new.
+// keepIncident keeps what an event reports, and returns the incident; nil: that is nothing new, or there is
+// no room.
 func (e *Engine) keepIncident(x *incident) *incident {
 	st := &e.state
 	y := st.Incidents[x.Key]
@@ -242,7 +243,7 @@ func (e *Engine) keepIncident(x *incident) *incident {
 	return x
 }
 
-// endLostIncidents ends the incidents that no sensor will end: it started again, or is silent for long.
+// endLostIncidents ends the incidents that no sensor will end: their sensor started again, or is silent for long.
 func (e *Engine) endLostIncidents(now int64) (ended []*incident) {
 	for _, x := range e.state.Incidents {
 		if x.End != 0 {

@@ -32,7 +32,7 @@ const (
 	// expireAfter is how long a silent sensor, or an unheard server, is kept. Chosen: a week's holidays.
 	expireAfter = int64(7 * 24 * time.Hour)
 	// linkQuiet is how long after its last incident a campaign is over. Chosen: who walks from host to host
-	// goes on within minutes. So far apart are two incidents that belong together, at the most.
+	// goes on within minutes. Two incidents that belong together are at most so far apart.
 	linkQuiet = int64(10 * time.Minute)
 	// holdSilent is how long a campaign stays open while its sensors are silent, and how long an incident is kept that
 	// belongs to none: another one may be in a spool. Chosen: the cuts that spools are for.
@@ -46,8 +46,8 @@ const (
 	// maxSensors: the plan for one hub. A sensor takes 0.6 KiB, and its servers as below. A further one replaces the one that
 	// has been silent for longest, or is refused.
 	maxSensors = 10000
-	// maxServers is of one sensor, 128 bytes each: twice as many as a sensor tells of in a window, as
-	// those that it tells of change.
+	// maxServers is of one sensor, 128 bytes each: twice as many as a sensor reports in a window, as
+	// those that it reports change.
 	maxServers = 2 * fleet.MaxServers
 	// maxRecords is how many raised servers are kept with their sketches, 4 KiB each, in all open
 	// windows together. Chosen: 64 MiB.

@@ -11,7 +11,7 @@ import (
 	"qsniff/flood/sketch"
 )
 
-// linkIncidents looks which campaign the changed incidents belong to, and tells of what changed.
+// linkIncidents finds or opens the campaigns that the changed incidents belong to, and announces what changed.
 func (e *Engine) linkIncidents(changed []*incident) {
 	slices.SortFunc(changed, byStart)
 	all := e.sortedIncidents()

@@ -169,8 +169,8 @@ func (st *state) noteSpoken(broker int64) {
 	st.Spoken = max(st.Spoken, broker)
 }
 
-// watchSensors tells of sensors that fell silent or are heard again by a time of the broker, and evicts
-// what was not heard of for long.
+// watchSensors passes to Options.Sensor the sensors that fell silent or are heard again by a time of the broker,
+// and removes sensors and servers of which nothing was heard for expireAfter.
 func (e *Engine) watchSensors(now int64) {
 	for _, s := range e.sortedSensors() {
 		if isSilent := now-max(s.LastHost, e.state.Resumed) > silentAfter; isSilent != s.Silent {
@@ -204,7 +204,7 @@ func (e *Engine) sortedSensors() []*sensorState {
 	return slices.Clone(e.sorted)
 }
 
-// view returns what is told of a sensor.
+// view returns a sensor as it is shown.
 func (s *sensorState) view(now int64) Sensor {
 	x := s.Sensor
 	x.Skew, x.HasSkew = s.Clock.skew(), s.Clock.Offset != 0

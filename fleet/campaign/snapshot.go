@@ -66,8 +66,8 @@ type savedCourse struct {
 	Networks []savedNetwork `json:"networks"`
 }
 
-// Snapshot returns the whole state. Restored, it continues with the same events. It is JSON, which
-// compresses to a tenth.
+// Snapshot returns the whole state. An engine that restores it emits the same events from there on. It is
+// JSON, which compresses to a tenth.
 func (e *Engine) Snapshot() ([]byte, error) {
 	st := &e.state
 	s := snapshot{Version: snapshotVersion, HasBegun: st.HasBegun, Closed: st.Closed, Sensors: e.sortedSensors(), Pending: st.Pending,

@@ -137,7 +137,7 @@ func moved(t, offset int64) int64 {
 	return t + offset
 }
 
-// addHost takes what a sensor tells of itself.
+// addHost takes what a sensor reports of itself.
 func (e *Engine) addHost(s *sensorState, m *fleet.Host, broker int64) {
 	e.state.noteSpoken(broker)
 	if broker >= s.LastHost {
@@ -159,7 +159,7 @@ func (e *Engine) addHost(s *sensorState, m *fleet.Host, broker int64) {
 	t.Junk += min(m.Others.Junk, mostCount)
 }
 
-// addServer takes what a sensor tells of a server.
+// addServer takes what a sensor reports of a server.
 func (e *Engine) addServer(s *sensorState, m *fleet.Server, broker int64) {
 	w := e.windowOf(s, moved(m.Time, s.Clock.Offset), broker)
 	if w == nil {
@@ -261,7 +261,7 @@ func compareKeys(a, b entryKey) int {
 	return a.Addr.Compare(b.Addr)
 }
 
-// sums returns the sums of the window as they are told.
+// sums returns the sums of the window as they are shown.
 func (w *window) sums(raised int) Totals {
 	t := w.Totals
 	t.Servers, t.Raised = len(w.Entries), raised

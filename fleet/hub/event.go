@@ -13,7 +13,7 @@ const (
 	eventSensor   = "sensor" // one fell silent, or speaks again
 )
 
-// event is what a hub publishes, and tells.
+// event is what a hub publishes, and makes a Note of.
 type event struct {
 	ID   string          `json:"id"` // that of the message
 	Kind string          `json:"kind"`
@@ -40,7 +40,7 @@ func (x *leader) addSensor(s *campaign.Sensor) {
 	}{eventSensor, s})
 }
 
-// add appends an event to those that wait until they are told.
+// add appends an event to those that wait until their Notes are delivered.
 func (x *leader) add(kind, id string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil { // a figure that is none

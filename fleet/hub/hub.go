@@ -126,7 +126,7 @@ func (h *Hub) Run(ctx context.Context) error {
 
 // leadWhile leads until the lease is lost, or ctx ends.
 func (h *Hub) leadWhile(ctx context.Context, l *lease) error {
-	// What is begun when ctx ends is finished, for what is cut off is uncertain.
+	// What is begun when ctx ends is finished: an event that is cut off would be uncertain.
 	own, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(requestTime, func() { lose(ctx.Err()) }) })()
 	me := l.mine // keep changes it

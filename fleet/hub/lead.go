@@ -19,7 +19,7 @@ type leader struct {
 	events *reader
 	wrote  time.Time // the state
 	shown  time.Time // to readers
-	dirty  bool      // events were added or are told: the state is to be written
+	dirty  bool      // events were added or delivered: the state is to be written
 }
 
 // lead goes on from the state until asked ends, or something fails; ctx bounds how long that takes.
@@ -79,7 +79,7 @@ func (x *leader) begin(ctx context.Context) error {
 	return x.tell(ctx)
 }
 
-// round reads what came, and tells what follows from it. It reports whether there is more to read.
+// round reads what came, and reports the events that follow from it. isMore is set if there is more to read.
 func (x *leader) round(ctx context.Context) (isMore bool, err error) {
 	readers := []*reader{x.counts, x.events}
 	now := int64(0)

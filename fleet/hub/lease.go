@@ -133,7 +133,7 @@ func (l *lease) renew(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// release gives the lease up, so that another hub need not wait.
+// release ends the lease, so that another hub need not wait until it expires.
 func (l *lease) release() {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
 	defer cancel()

@@ -12,7 +12,7 @@ const (
 	lookEvery = time.Second
 
 	// roundEvery is how often the leader looks for messages. Chosen: as often as anybody looks at the
-	// page; campaigns are told by windows of ten seconds.
+	// page; campaigns change by windows of ten seconds.
 	roundEvery = 500 * time.Millisecond
 	// roundMessages is how many messages a round has at most: after a break the state is written now and
 	// then. Chosen: 150 MB of the largest usual messages, which take a second.
@@ -28,8 +28,8 @@ const (
 
 	// markTime is how long marks stay. Chosen: longer than any machine is paused and comes back.
 	markTime = 48 * time.Hour
-	// mostPending is how many events wait until they are told completely. Chosen: those of a day in which
-	// a service is away and each minute has two; the oldest are let go, as told.
+	// mostPending is how many events wait until their Notes are delivered. Chosen: those of a day in which
+	// a service is away and each minute has two; of more, the oldest count as delivered.
 	mostPending = 2048
 
 	// mostRefusers is how many pairs of a sensor and a reason have a counter; the rest are counted
@@ -64,8 +64,8 @@ const (
 	// streamsEvery is how often the broker is asked how large the streams are.
 	streamsEvery = 10 * time.Second
 
-	// settleWait is how long a hub that ends waits for the report that what it told was delivered, and
-	// settleStep how often it looks. Chosen: the process that tells reports once a second.
+	// settleWait is how long a hub that ends waits for the report that its Notes were delivered, and
+	// settleStep how often it looks. Chosen: the messenger process reports once a second.
 	settleWait = 3 * time.Second
 	settleStep = 20 * time.Millisecond
 

@@ -90,7 +90,7 @@ func describeSensor(n *tell.Note, s *campaign.Sensor) {
 	n.Facts = []tell.Fact{{Name: "servers", Value: digits.Grouped(int64(s.Servers))}, {Name: "lost", Value: digits.Grouped(int64(s.Lost))}}
 }
 
-// howWords say what joins the members of a campaign.
+// howWords are the words for what joins the members of a campaign.
 var howWords = map[campaign.How]string{
 	campaign.Carpet:      "spread over servers that each get little",
 	campaign.SameSources: "from the same sources",

@@ -51,9 +51,9 @@ type Totals struct {
 	Refused   uint64 `json:"refused"`   // by Parse
 	Lost      uint64 `json:"lost"`      // dropped by the streams before they were read
 	Events    uint64 `json:"events"`    // of campaigns
-	Told      uint64 `json:"told"`      // of these, those that were passed on to who is told
+	Told      uint64 `json:"told"`      // of these, those whose Notes were passed on to the messenger
 	Uncertain uint64 `json:"uncertain"` // of which it cannot be determined whether they were
-	LetGo     uint64 `json:"let_go"`    // told, and let go before they were known to be delivered
+	LetGo     uint64 `json:"let_go"`    // told, and dropped from the list before they were known to be delivered
 }
 
 // store reads and writes the state.

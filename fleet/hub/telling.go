@@ -13,11 +13,11 @@ import (
 	"qsniff/tell"
 )
 
-// keyMarks begins the keys of marks: who makes that of an event tells of it.
+// keyMarks begins the keys of marks: the hub that makes the mark of an event reports it.
 const keyMarks = "told."
 
-// tell publishes the events that are pending, and passes them on to who is told. They are in the state
-// already: what dies in between is done by the next hub.
+// tell publishes the events that are pending, and passes their Notes on to the messenger. The events are in
+// the state already: if this hub dies in between, the next one goes on.
 func (x *leader) tell(ctx context.Context) error {
 	for i := range x.state.Pending {
 		e := &x.state.Pending[i]
@@ -90,7 +90,7 @@ func (x *leader) readPublished(ctx context.Context) error {
 	}
 }
 
-// passOn marks an event, and has it told. One that another hub has marked is uncertain: that hub
+// passOn marks an event, and passes its Note on. An event that another hub has marked is uncertain: that hub
 // ended before it was known to be delivered.
 func (x *leader) passOn(ctx context.Context, e *event) error {
 	e.wanted = map[string]uint64{}
@@ -121,7 +121,7 @@ func (x *leader) passOn(ctx context.Context, e *event) error {
 	return nil
 }
 
-// settle removes the events that are told completely.
+// settle removes the events whose Notes are delivered, and the oldest beyond mostPending.
 func (x *leader) settle() {
 	before := len(x.state.Pending)
 	var counted map[string]uint64

@@ -317,7 +317,7 @@ func (d *disk) close() {
 	d.root.Close()
 }
 
-// withoutPath returns an error about a file without its name, which says nothing to people.
+// withoutPath returns an error about a file without its name, which means nothing to people.
 func withoutPath(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {

@@ -58,7 +58,7 @@ func (x *identity) loadLogin() error {
 	return nil
 }
 
-// errLogin says what a file of credentials has.
+// errLogin is the error of a file that has no credentials.
 var errLogin = errors.New("neither credentials of a user, as nsc and nk make them, nor the seed of a user's NKey")
 
 // parseLogin parses the text of a file of credentials.

@@ -22,8 +22,8 @@ type Outbox struct {
 	retry   *time.Timer       // until another attempt; nil: none is wanted yet
 	attempt int               // since the last acknowledgement
 	end     <-chan time.Time  // when Run ends, after Close
-	found   []string          // what Open has to say
-	dropped uint64            // messages, when it was looked last
+	found   []string          // what Open found, for Run to log
+	dropped uint64            // messages that had been dropped at the last look
 	said    map[string]string // the trouble that was logged last, by what it is about
 
 	wake chan struct{} // is sent to when there is something new for Run
@@ -166,7 +166,7 @@ func (o *Outbox) take() (isClosed bool) {
 	return isClosed
 }
 
-// report logs trouble, once until it is another one or over: text is empty then.
+// report logs trouble once, until it changes, and when it is over: text is empty then.
 func (o *Outbox) report(about, text string) {
 	if o.said[about] == text {
 		return

@@ -121,7 +121,7 @@ func (o *Outbox) hangUp(err error) {
 	o.attempt++
 }
 
-// look looks for acknowledgements that do not come, and tries a disk that failed again.
+// look ends a connection on which an acknowledgement is late, and tries a disk again that failed.
 func (o *Outbox) look() {
 	if o.online != nil && o.online.isLate() {
 		o.hangUp(errNoAck)
@@ -154,7 +154,7 @@ func (o *Outbox) lookForLosses() {
 }
 
 // isOver reports whether Run may end, after Close: all is delivered, or on disk and no broker is there.
-// A disk shortens the time in which a broker gets the rest.
+// With a disk that works, a broker that is there has spoolTime to get the rest.
 func (o *Outbox) isOver() bool {
 	if o.spool.waiting() == 0 {
 		return true

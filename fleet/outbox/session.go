@@ -107,7 +107,7 @@ func (s *session) publish(o *Outbox, r *record) {
 	s.flying = append(s.flying, f)
 }
 
-// first returns what says how the oldest flight went; both are nil if nothing flies.
+// first returns the channels that get the outcome of the oldest flight; both are nil if nothing flies.
 func (s *session) first() (acked <-chan *jetstream.PubAck, failed <-chan error) {
 	if len(s.flying) == 0 {
 		return nil, nil

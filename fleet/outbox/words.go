@@ -49,7 +49,7 @@ func (o *Outbox) wordsFor(err error) string {
 			return text
 		}
 	}
-	return string(display.AppendVisible(nil, []byte(err.Error()))) // some of it is the broker's
+	return string(display.AppendVisible(nil, []byte(err.Error()))) // parts of it are the broker's
 }
 
 // wordsForRights is about who the sensor is, and what it may do.

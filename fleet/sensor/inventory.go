@@ -9,14 +9,14 @@ import (
 	"qsniff/track"
 )
 
-// told is what was told last of what a server says of itself, and when. The zero told is nothing.
+// told is the profile in the last Inventory of a server, and when that was made. The zero told is none.
 type told struct {
 	end     int64
 	profile track.Profile
 }
 
-// putInventory tells what a server says of itself: when its texts or its size have changed, else
-// every inventoryEvery.
+// putInventory makes an Inventory of what a server says of itself: when its texts or its size have
+// changed, else every inventoryEvery.
 func (x *Sensor) putInventory(a netip.AddrPort, p monitor.Place, l *listing) {
 	now := p.Profile()
 	if now == nil {

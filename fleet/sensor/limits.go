@@ -19,7 +19,7 @@ const (
 	kindsEach = 12
 
 	// incidentsEach is how many Incidents that begin or end there are in a window, and updatesEach
-	// how many that change: an incident changes once in each, and is told as it is at the end.
+	// how many that change: an incident changes once in each, and is sent as it is at the end.
 	// What is beyond is dropped, and counted as unsent. Chosen: what one attack makes is one
 	// incident or one for each kind, and the detector opens at most 50 of a kind in a minute.
 	incidentsEach = 48
@@ -28,16 +28,16 @@ const (
 	// findingsEach is how many kinds of findings, each at one server, are counted in a window.
 	findingsEach = fleet.MaxFindings
 
-	// inventoryEvery is how often it is told what a server says of itself, if only numbers have
+	// inventoryEvery is how often an Inventory of a server is sent, if only numbers have
 	// changed, as that of the players.
 	inventoryEvery = 5 * time.Minute
 
 	// maxLine is the longest Incident.Line. A longer one is dropped, and counted as unsent.
 	maxLine = 16 << 10
 
-	// emptyWindows is how many windows without a packet are told of after one with packets, where
-	// no time passed in between: in a capture with a gap. Chosen: a hub tells after a minute that
-	// a sensor is silent.
+	// emptyWindows is how many windows without a packet are sent after one with packets, where
+	// no time passed in between: in a capture with a gap. Chosen: a hub announces after a minute
+	// that a sensor is silent.
 	emptyWindows = 6
 
 	// The longest messages of each kind, in JSON. A test makes them.

@@ -26,7 +26,7 @@ type Options struct {
 	Listen string
 	// Store is the folder of its streams. It belongs to one broker at a time.
 	Store string
-	// Config is a configuration file of nats-server, as MakeCredentials writes it; empty: none, and
+	// Config is a configuration file of nats-server, as OpenCredentials writes it; empty: none, and
 	// whoever reaches it may do everything.
 	Config string
 	// Cert and Key are files, PEM: connections are encrypted with them. With CA those that connect

@@ -16,7 +16,7 @@ import (
 	"qsniff/fleet/hub"
 )
 
-// KindCampaign is the kind of what hubs tell, besides fleet.Kinds.
+// KindCampaign is the kind of what hubs publish about campaigns, besides fleet.Kinds.
 const KindCampaign fleet.Kind = "campaign"
 
 // Kinds lists what can be exported.

@@ -114,7 +114,7 @@ func cut(list []hub.Shown) []hub.Shown {
 	return all
 }
 
-// verdict returns the answer to what anybody asks first.
+// verdict returns the first line of the page: whether a campaign goes on, or a sensor is silent.
 func verdict(v *hub.View) (word string, isCalm bool) {
 	switch n := uint64(len(v.Open)); {
 	case v.ID == "":
@@ -128,7 +128,7 @@ func verdict(v *hub.View) (word string, isCalm bool) {
 	return "No campaign", true
 }
 
-// rowOf says what is wrong with a sensor.
+// rowOf returns the row of a sensor, with what is wrong with it.
 func rowOf(s *campaign.Sensor) row {
 	switch {
 	case s.Silent:
