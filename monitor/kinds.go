@@ -5,7 +5,7 @@ import "qsniff/dissect"
 // kinds numbers the kinds of messages: protocol, name and direction. Several types of one name
 // are one kind.
 type kinds struct {
-	list   []kind // 0: parts of replies, of which no packet says what they are, and what has no place
+	list   []kind // 0: parts of replies, whose kind no packet shows, and what has no place
 	byType map[*dissect.Type]uint8
 	last   *dissect.Type // of the packet before, and its kind
 	lastOf uint8

@@ -17,7 +17,7 @@ const (
 	// the night; a series that ends and begins anew costs a day's graph, not more.
 	quietServer = int64(24 * time.Hour)
 
-	// maxKinds is how many kinds of messages are counted apart. Protocols declare some
+	// maxKinds is how many kinds of messages are counted apart. Protocols declare about
 	// seventy; those beyond count as the first kind, which has no name.
 	maxKinds = 127
 

@@ -49,7 +49,7 @@ type Meter struct {
 	made    chan struct{} // closed with the next snapshot
 }
 
-// New returns a Meter of messages of some protocols.
+// New returns a Meter of the messages of protos.
 func New(protos []*dissect.Proto, opt Options) *Meter {
 	size := max(int(openRequests*opt.Scale), pairWays)
 	m := &Meter{opt: opt, kinds: newKinds(protos), slots: newSlots(opt.Servers, min(opt.MaxServers, MostServers)), pairs: newPairs(size),
@@ -145,7 +145,7 @@ func (m *Meter) addReply(s *track.Sighting) {
 	if last != nil {
 		kind = last.kind
 	}
-	if s.What == track.IsPart { // of what, the first part alone cannot say
+	if s.What == track.IsPart { // the first part alone does not show of what
 		asks, isWhole = dissect.LongAnswers, s.Flags&track.First != 0
 	}
 	if isWhole {

@@ -22,8 +22,8 @@ func (m *Meter) Place(i int) Place { return Place{m.slots.list[i], &m.kinds} }
 // Has reports whether a server has counters of its own. It is for the same goroutine.
 func (m *Meter) Has(a netip.AddrPort) bool { return m.slots.byEnd[track.EndOf(a)] != 0 }
 
-// IsOwn reports whether a server has counters of its own, or may get them because Options.MayList says
-// so. It is for the same goroutine.
+// IsOwn reports whether a server has counters of its own, or may get them by Options.MayList. It is for
+// the same goroutine.
 func (m *Meter) IsOwn(a netip.AddrPort) bool {
 	return a.IsValid() && (m.Has(a) || m.opt.MayList != nil && m.opt.MayList(a))
 }

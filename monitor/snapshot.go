@@ -78,8 +78,8 @@ type making struct {
 
 // Publish goes on with a snapshot if somebody waits for one. It is called after each batch, empty
 // ones included, by the goroutine that runs the pipeline; fill fills in what other stages counted.
-// Packets wait meanwhile: of many servers it copies some each time, so that a snapshot has the
-// first ones as they were a few batches before the last.
+// Packets wait meanwhile, so it copies snapshotStep servers each time: of more servers, a snapshot
+// has the first ones as they were at an earlier batch than the last ones.
 func (m *Meter) Publish(fill func(*counters.Result)) {
 	if m.making == nil {
 		if !m.isAsked.Load() {

@@ -2,8 +2,8 @@ package monitor
 
 import "math"
 
-// Times is the distribution of response times, in buckets of two forms: a few with round
-// limits, and many in which each limit is the same factor above the one before.
+// Times is the distribution of response times, in buckets of two forms: those with RoundLimits,
+// and fine ones in which each limit is the same factor above the one before.
 type Times struct {
 	Count uint64
 	Nanos uint64 // sum
@@ -38,7 +38,7 @@ const (
 	highest     = 3   // 8 s: longer than lateWait
 	FirstFine   = lowest*perDoubling + 1
 	fineBuckets = (highest - lowest) * perDoubling
-	// FineZero is up to where times are not told apart.
+	// FineZero is up to where times are not distinguished.
 	FineZero = 1.0 / (1 << -lowest)
 )
 

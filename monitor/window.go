@@ -169,7 +169,7 @@ func (w *window) points(r *row) int {
 	return max(0, int(n)-w.passed(r))
 }
 
-// sweep has the rows of some servers follow. Those that are asked do so by themselves.
+// sweep has the rows of the next sweptRows servers follow. Those that are asked do so by themselves.
 func (m *Meter) sweep() {
 	w := &m.window
 	for end := min(w.swept+sweptRows, len(m.slots.list)); w.swept < end; w.swept++ {
@@ -250,8 +250,8 @@ func (r *row) subtractFrom(to *row) {
 }
 
 // addKinds adds the rows of kinds, and the totals. It returns the sum of the rows, which is that of
-// all servers' rows, too: a server gives up its row when nothing has been counted in it for longer
-// than the window.
+// all servers' rows, too: the row of a server is dropped only when nothing has been counted in it for
+// longer than the window.
 func (m *Meter) addKinds(x *Window) *row {
 	var all row
 	for i := range m.kinds.list {
@@ -309,9 +309,9 @@ type rankedServer struct {
 	slot     *slot
 }
 
-// rankServers returns the servers that a window shows, those that were asked most first. In the few
-// seconds before its row has followed a move, one that nobody asks still has the requests of the
-// points that went.
+// rankServers returns the servers that a window shows, those that were asked most first. In the
+// seconds before its row has followed a move, a server that nobody asks still has the requests of
+// the points that were dropped.
 func (m *Meter) rankServers() []rankedServer {
 	all := make([]rankedServer, 0, len(m.slots.list))
 	for i, s := range m.slots.list[1:] {

@@ -37,7 +37,7 @@ type Config struct {
 	NoSandbox bool `json:"no_sandbox,omitempty"`
 }
 
-// IsEmpty reports whether nothing is told and nothing made.
+// IsEmpty reports whether there is no sink, no fleet and no report to make.
 func (c *Config) IsEmpty() bool {
 	return c.File == "" && c.HooksFile == "" && len(c.Hooks) == 0 && c.Exec == "" && c.Syslog == "" && c.Journal == "" && c.Fleet == nil && !c.Reports
 }
@@ -111,8 +111,8 @@ func LoadHooks(name string) ([]Hook, error) {
 	return hooks, nil
 }
 
-// ReadSecret reads a file of so many bytes at most that not everybody may read; why says why that is so.
-// The errors do not have its name.
+// ReadSecret reads a file of at most longest bytes, which not everybody may read: why is the reason, for the
+// error. The errors do not have its name.
 func ReadSecret(name, why string, longest int64) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {

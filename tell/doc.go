@@ -1,4 +1,4 @@
-// Package tell tells people and programs outside of what was found: that an incident, or a
+// Package tell reports to people and programs outside what was found: that an incident, or a
 // finding, has begun, has changed and is over. It detects nothing, and sends nothing itself: what
 // goes over the network, into files and to programs does so in a process of its own, with the
 // sinks of package messenger.

@@ -32,7 +32,7 @@ const (
 	// a paragraph on the screen of a telephone.
 	shortAdvice = 600
 
-	// closing is how long an ended run waits until what it tells was delivered. Chosen: less than
+	// closing is how long an ended run waits until its notes were delivered. Chosen: less than
 	// an interrupted run may take to end. The other process goes on.
 	closing = 500 * time.Millisecond
 
@@ -42,7 +42,7 @@ const (
 )
 
 const (
-	// maxHooks is how many services may be told. Chosen: each has a queue and a worker.
+	// maxHooks is how many services may get notes. Chosen: each has a queue and a worker.
 	maxHooks = 16
 
 	// longestHooks is the greatest size of their file, in bytes. Chosen: that of 16 services, and

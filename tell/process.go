@@ -108,7 +108,7 @@ func Start(cmd *exec.Cmd, c *Config, log func(string)) (*Messenger, error) {
 	return m, nil
 }
 
-// Sandbox returns which rights the other process gave up, in words.
+// Sandbox returns which rights the other process dropped, in words.
 func (m *Messenger) Sandbox() string { return m.status }
 
 // Put passes a Note on, or counts it as lost.
@@ -233,7 +233,7 @@ func (m *Messenger) read(reports *json.Decoder) {
 	}
 }
 
-// Gone reports whether the other process has ended or takes no more Notes: nothing is told then.
+// Gone reports whether the other process has ended or takes no more Notes: none is sent then.
 func (m *Messenger) Gone() bool { return m.gone.Load() }
 
 // Counts returns what became of Notes: those on their way to the other process, and those at each
@@ -251,8 +251,8 @@ func (m *Messenger) Counts() (way QueueCounts, sinks []SinkCounts) {
 	return m.queue.Counts(), sinks
 }
 
-// Close has everything told that was put, and waits half a second for that. What takes longer the other
-// process does on its own, as long as messenger.Serve allows.
+// Close has all Notes sent that were put, and waits half a second for that. The other process sends the
+// rest on its own, as long as messenger.Serve allows.
 func (m *Messenger) Close() error {
 	m.queue.Close()
 	timer := time.NewTimer(closing)

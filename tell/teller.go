@@ -22,10 +22,10 @@ import (
 	"qsniff/track"
 )
 
-// Options are what is told.
+// Options choose what becomes Notes.
 type Options struct {
-	Ours *hostset.Set // servers whose findings are told; nil: all
-	// Least is the mildest severity of findings that are told, and HasFindings whether any are.
+	Ours *hostset.Set // servers whose findings become Notes; nil: all
+	// Least is the mildest severity of findings that become Notes. Without HasFindings none do.
 	Least       finding.Severity
 	HasFindings bool
 	Run         time.Time // when the run began: threads have it in their names, as numbers begin anew
@@ -46,7 +46,7 @@ type Teller struct {
 	over     []stats.Repeats // the last ones that ended, at most maxOver
 	begun    int             // finding threads so far
 	crowded  uint64          // findings of further threads than maxThreads
-	checked  int64           // when it was last looked which of them are over
+	checked  int64           // when Tick last ended those that are over
 }
 
 // New returns a Teller. It calls o.Put with each Note.
@@ -57,7 +57,7 @@ func New(o Options) *Teller {
 	return t
 }
 
-// Crowded returns how many findings were not told because too many others went on.
+// Crowded returns how many findings became no Notes because too many others went on.
 func (t *Teller) Crowded() uint64 { return t.crowded }
 
 // Sight notes the time of a packet.
@@ -89,7 +89,7 @@ func (t *Teller) AddProfile(s *track.Sighting, p *track.Profile) {
 	}
 }
 
-// Observe is an observer of a flood.Detector, for incidents at the servers that are told about.
+// Observe is an observer of a flood.Detector, for incidents at the servers that Notes are about.
 func (t *Teller) Observe(in *flood.Incident, e flood.Event) { t.observe(in, e) }
 
 // tellIncident makes a Note of an event of a warning or an alert.
@@ -192,7 +192,7 @@ type findingThread struct {
 	next uint64 // how many repeats are its next change
 }
 
-// AddFinding tells of a finding, or counts a repeat.
+// AddFinding makes a Note of a new finding, or counts a repeat.
 func (t *Teller) AddFinding(frame uint64, nanos int64, server, client netip.AddrPort, found track.Found) {
 	if !t.opt.HasFindings || found.Severity < t.opt.Least || server.IsValid() && !t.opt.Ours.Has(server) {
 		return
@@ -240,7 +240,7 @@ func (t *Teller) endFindings(after int64) {
 	t.over = slices.Delete(t.over, 0, max(0, len(t.over)-maxOver))
 }
 
-// Findings returns the findings that were told and were seen since a time, those that go on and
+// Findings returns the findings that became Notes and were seen since a time, those that go on and
 // those that are over: the worst first, then the most frequent. Nobody changes what it returns.
 func (t *Teller) Findings(since int64) []stats.Repeats {
 	t.over = slices.DeleteFunc(t.over, func(r stats.Repeats) bool { return r.Last < since })

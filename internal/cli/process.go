@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// SurviveSignals has signals do nothing. A process that tells ends when its orders do: a signal to all
-// processes of a terminal or of a service must not keep it from telling how things ended. They are
-// caught and not ignored: what is ignored, programs would inherit.
+// SurviveSignals has signals do nothing. The messenger process ends when its orders do: a signal to all
+// processes of a terminal or of a service must not keep it from sending the last notes. Signals are
+// caught and not ignored: programs that it starts would inherit what is ignored.
 func SurviveSignals() {
 	all := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE}
 	signal.Reset(all...)

@@ -72,7 +72,7 @@ func (o *WebFlags) OpenListener(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// NewServer returns the server on a listener, which it closes in the end; options has what no flag says.
+// NewServer returns the server on a listener, which it closes in the end; options has what no flag sets.
 func (o *WebFlags) NewServer(l net.Listener, options serve.Options) (*serve.Server, error) {
 	options.Hosts = o.Hosts
 	s, err := serve.New(l, options)

@@ -50,8 +50,8 @@ func isWordRow(r *row) bool {
 // offsets.
 var bases = [...]int{16, 8, 10}
 
-// follows reports whether the offset of b is where the bytes of a end, in some base and
-// with some way to part the bytes of a from its text.
+// follows reports whether the offset of b is where the bytes of a end, in one of bases and
+// with one of the ways to part the bytes of a from its text.
 func follows(a, b *row) bool {
 	_, all := listCuts(a.rest)
 	for _, base := range bases {

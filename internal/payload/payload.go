@@ -116,7 +116,7 @@ func Parse(text string, marks Marks) ([]Payload, error) {
 		if err := end(); err != nil {
 			return nil, err
 		}
-		if len(out) > MaxPayloads { // a few characters of a dump can stand for 64 KiB
+		if len(out) > MaxPayloads { // few characters of a dump can stand for 64 KiB
 			break
 		}
 	}

@@ -12,7 +12,7 @@ func Read(b []byte, marks Marks) ([]Payload, error) {
 	if IsText(b) {
 		return Parse(string(b), marks)
 	}
-	if ps, err := Parse(string(b), marks); err == nil && isAll(ps, Dump) { // its text column is in some other encoding
+	if ps, err := Parse(string(b), marks); err == nil && isAll(ps, Dump) { // its text column is in another encoding
 		return ps, nil
 	}
 	return AsIs(b)

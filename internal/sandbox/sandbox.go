@@ -19,7 +19,7 @@ import (
 // it has open.
 type Policy struct {
 	// Read are files and folders that are still to be opened for reading, with
-	// everything below the folders. libpcap opens some: for the drops of a
+	// everything below the folders. libpcap opens files, too: for the drops of a
 	// promiscuous interface it reads /sys/class/net/IFACE/statistics each time.
 	Read []string
 

@@ -25,8 +25,8 @@ var prefixes = map[counters.Group]string{
 	counters.Incidents: "incidents_", counters.Files: "kept_",
 }
 
-// counters of these groups that stay zero, as their stages take no part: there is no filter, and
-// messages are not joined.
+// idle are the counters of these groups that stay zero, as their stages take no part: there is no
+// filter, and messages are not joined.
 var idle = []string{"unmatched", "undecided", "queries", "replies", "junk", "logins", "elsewhere", "unlisted", "compressed", "crc_errors", "evicted"}
 
 func describeCounters() (all []counter) {

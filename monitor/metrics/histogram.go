@@ -12,7 +12,7 @@ import (
 )
 
 // histogram is a distribution of times in both forms of buckets: a scraper takes the one that it
-// knows. The library makes constant ones of either form only.
+// supports. The library makes constant ones of either form only.
 type histogram struct {
 	desc   *prometheus.Desc
 	labels []*dto.LabelPair

@@ -6,14 +6,14 @@ import (
 	"qsniff/tell"
 )
 
-// The metrics of who is told of incidents and findings.
+// The metrics of the sinks that get notes of incidents and findings.
 var (
 	descNotes   = desc("told_notes_total", "Notes about incidents and findings, and messages to the hub of a fleet, by what became of them: sent; folded (a later one of the same incident took its place); refused (it could not be delivered); lost (no room).", "sink", "outcome")
 	descRetries = desc("told_retries_total", "Attempts to deliver a note that failed and were made again; of a fleet connections to its broker.", "sink")
 	descWaiting = desc("told_waiting_notes", "Notes, or messages to the hub of a fleet, that wait to be delivered.", "sink")
 )
 
-// wayToAll is the sink that stands for the way to the process that tells.
+// wayToAll is the sink that stands for the way to the messenger process.
 const wayToAll = "all"
 
 // toldCollector is a collector of the counters of a tell.Messenger.

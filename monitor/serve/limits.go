@@ -4,7 +4,7 @@ import "time"
 
 const (
 	// MaxConns is how many connections are open at a time; further ones are closed at once, and
-	// counted. Chosen: some scrapers, and more people than look at one page.
+	// counted. Chosen: several scrapers, and more people than look at one page.
 	MaxConns = 128
 	// maxHeader is how long the head of a request may be, in bytes. Chosen: what browsers send,
 	// with cookies of other ports of the host.

@@ -15,12 +15,13 @@ import (
 	"time"
 )
 
-// Live gives out one document that changes, and tells viewers of newer versions of it by
+// Live gives out one document that changes, and announces newer versions of it to viewers by
 // server-sent events. The document is made once for all who ask, and never while nobody does.
 //
-// A viewer costs a connection, a goroutine and room for one version that it was not told of: one
-// that is slow skips versions. A viewer's stream ends after viewerLease with an event "again", upon
-// which a page asks anew; one that does not leave then has stopped reading, and is dropped.
+// A viewer costs a connection, a goroutine and room for one version that is yet to be announced to
+// it: one that is slow skips versions. A viewer's stream ends after viewerLease with an event
+// "again", upon which a page asks anew; one that does not leave then has stopped reading, and is
+// dropped.
 type Live struct {
 	make    func(context.Context) ([]byte, error)
 	version int64 // Unix milliseconds of the start, and one more with each version
@@ -116,11 +117,11 @@ func (l *Live) refresh(ctx context.Context) (*document, error) {
 	return d, nil
 }
 
-// announce notes that a viewer is to be told of the newest version.
+// announce notes that the newest version is to be announced to a viewer.
 func announce(viewer chan<- struct{}) {
 	select {
 	case viewer <- struct{}{}:
-	default: // it has one to be told of already
+	default: // a version is to be announced to it already
 	}
 }
 
@@ -152,7 +153,7 @@ func writeSmall(w http.ResponseWriter, r *http.Request, text, small []byte) {
 	_, _ = w.Write(text) // who does not read it does not want it
 }
 
-// ServeEvents tells of versions, until the viewer leaves or its lease is over.
+// ServeEvents announces versions, until the viewer leaves or its lease is over.
 func (l *Live) ServeEvents(w http.ResponseWriter, r *http.Request) {
 	news := make(chan struct{}, 1)
 	if !l.enter(news) {

@@ -83,7 +83,7 @@ func (s *Server) Serve() error {
 	return err
 }
 
-// SetReady says whether /readyz reports that the program does what it is for.
+// SetReady sets whether /readyz reports that the program does what it is for.
 func (s *Server) SetReady(is bool) { s.ready.Store(is) }
 
 // WantsToken reports whether requests must bring a token.

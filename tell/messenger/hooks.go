@@ -8,10 +8,10 @@ import (
 	"qsniff/tell"
 )
 
-// loadHooks reads the file of services, if one is named, and tells from now on those that the
-// configuration and the file have. One that was told before keeps what waits for it, and what it was
-// told; a new address at the same host, or a new token, makes it no other one. An error leaves all
-// as it was.
+// loadHooks reads the file of services, if one is named. From then on the services in the
+// configuration and in the file get notes. One that got notes before keeps those that wait for it, and
+// the record of those that it got; with a new address at the same host, or a new token, it is still
+// the same one. An error leaves all as it was.
 func (s *server) loadHooks(name string) error {
 	next := slices.Clone(s.config.Hooks)
 	if name != "" {

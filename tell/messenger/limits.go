@@ -4,7 +4,7 @@ import "time"
 
 const (
 	// firstWait and longestWait bound the time between two attempts to deliver a note, which
-	// doubles. Chosen: a restart of a service is over after a few seconds, and one that is away
+	// doubles. Chosen: a restart of a service is over after seconds, and one that is away
 	// for an hour gets one request a minute.
 	firstWait   = time.Second
 	longestWait = time.Minute
@@ -17,7 +17,7 @@ const (
 	// service at night wants to know what was, and what is older is in the file.
 	keepTrying = time.Hour
 
-	// lastWords is how long notes are delivered after the run that told them ended. Chosen: three
+	// lastWords is how long notes are delivered after the run that made them ended. Chosen: three
 	// attempts at a service that does not answer, and less than systemd waits before it kills.
 	lastWords = 30 * time.Second
 

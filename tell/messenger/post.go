@@ -73,7 +73,7 @@ type post struct {
 	trouble string // the error that was logged last
 }
 
-// told is what a sink was told last of a thread.
+// told is the last note of a thread that a sink got.
 type told struct {
 	event       tell.Event
 	kind, level string
@@ -108,8 +108,9 @@ func (p *post) addUntold(n uint64) {
 	p.untold += n
 }
 
-// isNews reports whether a note is to be sent: not what the sink was told before, and no change
-// that is too soon, unless kind or level are others.
+// isNews reports whether a note is to be sent. One with the kind and the level of the last note of
+// its thread that the sink got is not: a begin or an end, if that one was the same event; a change,
+// if it comes too soon after that one.
 func (p *post) isNews(n *tell.Note) bool {
 	if p.every == 0 {
 		return true

@@ -11,8 +11,8 @@ import (
 // https is the port of services whose address has none.
 const https = 443
 
-// enterSandbox gives up what the sinks do not need, and returns what that is in words. Programs
-// that are started have the rights of who started qsniff: they load rules of firewalls.
+// enterSandbox drops the rights that the sinks do not need, and returns in words which these are.
+// Programs that are started have the rights of who started qsniff: they load rules of firewalls.
 func (s *server) enterSandbox() (string, error) {
 	c := &s.config
 	switch {
@@ -31,7 +31,7 @@ func (s *server) enterSandbox() (string, error) {
 		}
 	}
 	s.ports = p.Connect
-	if p.User != nil { // who could not open the file again
+	if p.User != nil { // this user could not open the file again
 		for _, x := range s.posts {
 			if f, ok := x.sink.(*fileSink); ok {
 				if err := f.f.Chown(p.User.UID, p.User.GID); err != nil {

@@ -37,7 +37,7 @@ type server struct {
 	ports   []uint16     // that the sandbox lets hooks have; nil: any
 	reports *reportMaker // nil: none are made
 	fleet   *fleetPost   // nil: there is none
-	isCheck bool         // nothing will be told
+	isCheck bool         // no note will be sent
 	start   func(*post)  // starts the workers of a post
 	mu      sync.Mutex   // guards out, and changes of posts
 	out     *json.Encoder
@@ -45,7 +45,7 @@ type server struct {
 }
 
 // Serve reads orders from in and carries them out, and writes tell.Reports to out. It opens all
-// sinks, gives up the rights that it does not need, and serves until in is at its end; what is
+// sinks, drops the rights that it does not need, and serves until in is at its end; what is
 // still to be delivered then has lastWords.
 func Serve(in io.Reader, out io.Writer, o Options) error {
 	if o.clock == nil {
@@ -69,7 +69,7 @@ func Serve(in io.Reader, out io.Writer, o Options) error {
 			s.fleet.box.Discard()
 		}
 		s.send(tell.Report{Failed: err.Error()})
-		return nil // it was told
+		return nil // the report has the error
 	}
 	s.send(tell.Report{Ready: true, Sandbox: status, Sinks: s.counts()})
 	s.run(orders)
