@@ -1,8 +1,8 @@
 // Package anonymize makes captures fit to be shared: addresses, names and texts in packets
 // are replaced by others of the same length, the same by the same, so that what is left
-// decodes to the same messages. It knows no protocol: the definitions of fields say what
-// identifies somebody (dissect.Identifying, dissect.Prose). It decodes and writes nothing:
-// packages pipeline and subset do.
+// decodes to the same messages. It names no protocol: the definitions of fields have flags
+// for what identifies somebody (dissect.Identifying, dissect.Prose). It decodes and writes
+// nothing: packages pipeline and subset do.
 //
 // What it does not hide is listed in NotHidden.
 package anonymize
@@ -111,7 +111,7 @@ func (a *Anonymizer) AddEdits(to *subset.Edits, e *render.Event) {
 		for i := range m.Fields {
 			if f := &m.Fields[i]; f.Flags&dissect.Aux != 0 == isAux && f.Flags&dissect.Generated == 0 {
 				if isBinary(m, f) {
-					continue // what is decoded from it says what it is
+					continue // the fields decoded from it show what it is
 				}
 				w.replaceField(out, f, m.Bytes(f))
 			}

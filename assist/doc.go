@@ -12,7 +12,7 @@
 //     those that the answer begins with are kept as a stretch, up to maxStretch bytes. Then
 //     the run ends. Stretches of the last questions stay in a cache, so that the next page is
 //     taken from there; after the end of a stretch the capture is read again.
-//  4. pager fills an answer with records, up to MaxAnswer bytes, and says how to go on.
+//  4. pageOf fills an answer with records, up to MaxAnswer bytes, and adds how to go on.
 //
 // Whoever sends packets writes texts in them, which can be meant for the assistant. So what a
 // packet may have brought stands only in JSON values under the key untrusted_wire_data, escaped

@@ -96,7 +96,7 @@ func (r *reader) peekAll(ctx context.Context, a *answer, files []string, from, l
 	return at, others, nil
 }
 
-// peek returns what a list says of a file; ok is false if that is no capture.
+// peek returns the entry of a file in a list; ok is false if the file is no capture.
 func (r *reader) peek(name string, batch *capture.Batch) (l listed, ok bool) {
 	utc := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	l.Capture = name
@@ -155,7 +155,7 @@ func quote(name string) string {
 	return string(append(display.AppendEscaped([]byte{'"'}, []byte(name), '"'), '"'))
 }
 
-// firstCaptures returns the first few captures among files.
+// firstCaptures returns the first captures among files, at most three.
 func (r *reader) firstCaptures(files []string) (found []string) {
 	const few, most = 3, 50
 	var batch capture.Batch

@@ -107,7 +107,7 @@ func (r *reader) incidents() recipe {
 	}}
 }
 
-// incidentNotes says what the records of incidents do not.
+// incidentNotes returns notes on what the records of incidents do not show.
 func incidentNotes(f *render.Floods, d *flood.Detector) []string {
 	notes := []string{countLevels(f.Counts)}
 	if len(f.Incidents) == 0 {
@@ -125,7 +125,7 @@ func incidentNotes(f *render.Floods, d *flood.Detector) []string {
 	return notes
 }
 
-// countLevels says how many incidents of each level there were.
+// countLevels returns in words how many incidents of each level there were.
 func countLevels(n [flood.Alert + 1]uint64) string {
 	return fmt.Sprintf("incidents: %d alert, %d warn, %d info", n[flood.Alert], n[flood.Warn], n[flood.Info])
 }

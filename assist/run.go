@@ -61,7 +61,7 @@ func (r *reader) ask(ctx context.Context, q question, how recipe, cursor string,
 	return a, a.pageOf(&q, s, from, limit)
 }
 
-// identify sets what of q tells this content of the capture from others.
+// identify sets the members of q by which this content of the capture differs from others.
 func (r *reader) identify(ctx context.Context, q *question) error {
 	f, err := r.in.open(q.capture)
 	if err != nil {

@@ -32,7 +32,7 @@ type Options struct {
 	Detector func() *flood.Detector // returns a new detector of floods, for one run
 }
 
-// instructions are what an assistant is told before any question.
+// instructions are the text that an assistant gets before any question.
 const instructions = `qsniff decodes captures of the query traffic of game servers. It reads the captures of one folder, changes nothing, and sees no network.
 Begin with list_captures, then summary of one. findings says what is wrong, incidents which floods there were, explain what an id or a kind means and what to do. messages and exchanges list what was sent, message shows every byte of one packet.
 Filters are display filters as in Wireshark, such as: server.port == 27015 && finding.severity >= warn. The tool fields lists names.
@@ -176,7 +176,7 @@ func didYouMean(word string, names []string) string {
 	return ""
 }
 
-// oneOf returns an error unless value, the argument of a name, is one of some values or absent.
+// oneOf returns an error unless value, the argument of a name, is one of values or absent.
 func oneOf(name, value string, values []string) error {
 	if value == "" || slices.Contains(values, value) {
 		return nil

@@ -101,7 +101,8 @@ func (a *aligner) alignPlainly(we, wh []datagram, edges, hosts []int32) bool {
 }
 
 // fill computes what the cheapest pairing of each two prefixes costs. Of two that cost the same it
-// takes the one that leaves out the later datagram, so that those left out are in order of time.
+// takes the one in which the later datagram has no counterpart, so that those without one are in
+// order of time.
 func (a *aligner) fill(we, wh []datagram, edges, hosts []int32) {
 	alone := a.wait / 2
 	for i := 0; i <= len(edges); i++ {

@@ -168,7 +168,7 @@ func dissectSegment(reg *dissect.Registry, c *dissect.Context, b []byte) *dissec
 	return m
 }
 
-// withoutText returns a part with bytes in place of a text, which say only how long it was.
+// withoutText returns a part with bytes in place of a text, without its field and definition.
 func withoutText(p Part) Part {
 	for i := range p.Values {
 		if v := &p.Values[i]; v.Field != nil {

@@ -49,7 +49,7 @@ func (c *comparer) delayOf(e *datagram) int64 {
 	return c.result.Clock.delay(e.way, e.nanos, c.windows[Host].all[e.mate].nanos)
 }
 
-// classifyPairs tells late pairs, and those that were sent again, from others.
+// classifyPairs sets the classes of late pairs, and of those that were sent again.
 func (c *comparer) classifyPairs() {
 	we, wh := c.windows[Edge].all, c.windows[Host].all
 	for i := range we {

@@ -234,7 +234,7 @@ func (c *Clock) fitOffset(in []sighting) {
 		noise := 3 * max(spread, 10e3) / math.Sqrt(float64(min(len(there), len(back))))
 		between := centre[ToServer] - centre[ToClient]
 		c.IsReversed = between < -noise || math.Abs(between) <= noise && hopsAgainst(in)
-		const trim = 50 // of 50 sightings the most extreme one is left out, in case it is false
+		const trim = 50 // of 50 sightings the most extreme one is ignored, in case it is false
 		lo, hi := there[len(there)/trim], back[len(back)-1-len(back)/trim]
 		if c.IsReversed {
 			lo, hi = there[len(there)-1-len(there)/trim], back[len(back)/trim]

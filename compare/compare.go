@@ -50,9 +50,9 @@ func (r Reading) String() string {
 	return [...]string{"surveying", "comparing", "collecting changes"}[r]
 }
 
-// Run compares two captures. It returns an error with a Result where a capture is damaged, or where
-// ctx ended while they were compared: what precedes the place was judged, and Result.Compared says how
-// much that is. If ctx ends before, there is no Result.
+// Run compares two captures. It returns an error with a Result where a capture is malformed or cut short,
+// or where ctx ended while they were compared: what precedes the place was judged, and Result.Compared
+// counts it. If ctx ends before, there is no Result.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Wait == 0 {
 		o.Wait = DefaultWait
@@ -101,7 +101,7 @@ func (x *runner) open() (all [2]*reader, err error) {
 	return all, nil
 }
 
-// report tells the caller how far a reading is.
+// report calls Options.Progress with how far a reading is.
 func (x *runner) report(what Reading, all [2]*reader) {
 	if x.opt.Progress == nil {
 		return

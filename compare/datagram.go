@@ -26,7 +26,7 @@ const (
 
 func (s Side) other() Side { return 1 - s }
 
-// Kind is what a datagram is: a type of message, or, without one, what Name says.
+// Kind is what a datagram is: a type of message, or, without one, what Result.Name returns.
 type Kind struct {
 	Proto *dissect.Proto
 	Type  *dissect.Type

@@ -17,7 +17,7 @@
 //	Collect   the bytes of changed datagrams, and the packets that the caller writes.
 //
 // TCP segments take the same way (segment.go): those with data, and those that begin or end a connection. Equal
-// bytes are told apart by their place in the stream (place.go), those that were cut in another way are
+// bytes are distinguished by their place in the stream (place.go), those that were cut in another way are
 // found by hashes that can be joined (polynomial.go, resegment.go), and connections that one capture
 // alone has are listed (connections.go).
 //

@@ -125,7 +125,7 @@ func (c *comparer) list(x *Difference) {
 	c.result.Unlisted++
 }
 
-// tellFrames tells the caller the class of a datagram, with all frames that it came in.
+// tellFrames calls Options.Judged with the class of a datagram, for each frame that it came in.
 func (c *comparer) tellFrames(s Side, d *datagram) {
 	if c.opt.Judged == nil || d.class == Same || d.class == Outside {
 		return

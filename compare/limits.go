@@ -62,7 +62,7 @@ const (
 	// maxRows is how many kinds of all servers are counted apart; the others are one row.
 	maxRows = 1 << 11
 
-	// maxKinds is how many types of messages are told apart: all that there are, and room.
+	// maxKinds is how many types of messages are distinguished: all that there are, and room.
 	maxKinds = 1 << 12
 
 	// maxChanged is how many bytes of changed datagrams are kept to name the fields that differ.

@@ -2,7 +2,7 @@ package compare
 
 import "qsniff/internal/lru"
 
-// Segments with equal bytes are told apart by their place in the stream. Something between the points may
+// Segments with equal bytes are distinguished by their place in the stream. Something between the points may
 // change all sequence numbers of a direction by the same amount; that is learned from what is there once.
 
 // shift is what is added to the sequence numbers of a direction from EDGE to HOST.

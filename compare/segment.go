@@ -118,7 +118,7 @@ type sentTo struct {
 // Chosen: more than any window that a console has.
 const newStream = 1 << 24
 
-// noteSent sets whether a segment was sent before, as its sequence numbers say. A reset, which anybody can
+// noteSent sets whether a segment was sent before, by its sequence numbers. A reset, which anybody can
 // send, shows nothing, nor does the byte that keeps a connection alive.
 func (c *comparer) noteSent(s Side, d *datagram) {
 	if !d.src.isTCP || d.isReset() || d.isData() && d.wire == 1 {

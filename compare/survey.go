@@ -180,10 +180,10 @@ func pairSamples(edge, host *survey, ours *hostset.Set) []sighting {
 	return slices.DeleteFunc(all, func(x sighting) bool { return hasPlaces && x.edge.src.isTCP && !x.edge.hasPlace })
 }
 
-// pairEarly returns pairs of the first datagrams of both captures with equal contents, of which at
-// most one in a few is right: where no content is there only once, as in requests without a
-// challenge, only the pattern of their times shows the difference of the clocks. If any have the same
-// ends, only these are returned.
+// pairEarly returns pairs of the first datagrams of both captures with equal contents, of which most
+// are wrong: where no content is there only once, as in requests without a challenge, only the pattern
+// of their times shows the difference of the clocks. If any have the same ends, only these are
+// returned.
 func pairEarly(edge, host *survey, ours *hostset.Set) []sighting {
 	byHash := map[uint64][]int{}
 	for j := range host.early {

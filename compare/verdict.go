@@ -9,7 +9,7 @@ func (r *Result) Name(kind uint16) (protocol, message string) {
 	return "", [numUntyped]string{"other", "split part", "TCP data", "TCP SYN", "TCP SYN and ACK", "TCP FIN", "TCP RST"}[kind]
 }
 
-// leastFiltered is how many of a kind have to be lost, and all of them, to say that it is filtered. Chosen: five
+// leastFiltered is how many of a kind have to be lost, and all of them, for it to count as filtered. Chosen: five
 // of five are not lost by chance where others arrive.
 const leastFiltered = 5
 

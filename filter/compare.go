@@ -178,7 +178,7 @@ func testPair(f, g *field, op string) test {
 	return func(m *Matcher) bool { return fits(cmp.Compare(int64(m.left.num), int64(m.v.num))) }
 }
 
-// floatOf returns a number of some type as a float.
+// floatOf returns a number of type t as a float.
 func floatOf(t valueType, n uint64) float64 {
 	switch t {
 	case float:

@@ -47,7 +47,7 @@ var (
 	afterValue  = []string{"and", "or", "xor"}
 )
 
-// candidates returns what can follow some tokens.
+// candidates returns what can follow tokens.
 func (s *scope) candidates(tokens []token) []string {
 	n := len(tokens)
 	if n == 0 {

@@ -11,8 +11,8 @@ import (
 	"qsniff/wire"
 )
 
-// ownFields lists the fields that are no protocol's. Those of which nothing says what can have
-// them are of messages.
+// ownFields lists the fields that are no protocol's. Those that are not restricted to other
+// subjects are restricted to messages.
 func ownFields(reg *dissect.Registry, o Options) []*field {
 	all := slices.Concat(messageFields(reg), networkFields(), frameFields(), splitFields(reg), exchangeFields(),
 		findingFields(o), guard(ofIncidents, isIncident, incidentFields(reg)), roleFields(reg), protocolFields(reg), []*field{payloadField(o)})
@@ -24,8 +24,8 @@ func ownFields(reg *dissect.Registry, o Options) []*field {
 func isMessage(m *Matcher) bool  { return m.event != nil }
 func isIncident(m *Matcher) bool { return m.incident != nil }
 
-// guard makes fields those of some subjects, and evaluates them for these only. It returns the
-// fields.
+// guard restricts fields to the subjects for which of returns true, and evaluates them for these
+// only. It returns the fields.
 func guard(of func(*subject) bool, is test, all []*field) []*field {
 	for _, f := range all {
 		each, exists := f.each, f.exists

@@ -10,7 +10,7 @@ type parser struct {
 	next  token
 	depth int
 	nodes int
-	err   *Error // the first; parsing goes on to nowhere after it
+	err   *Error // the first; after it there are no more tokens
 }
 
 // parse parses text.

@@ -49,8 +49,8 @@ func ofFindings(s *subject) bool  { return s.what != anIncident }
 func ofIncidents(s *subject) bool { return s.what == anIncident }
 func ofAll(*subject) bool         { return true }
 
-// ofProtos returns whether a subject can have fields that some protocols declare, of
-// definitions for which is holds: it is a message of one of them, or has a type of one.
+// ofProtos returns a function that reports whether a subject can have fields that protos declare,
+// of definitions for which is holds: it is a message of one of them, or has a type of one.
 func ofProtos(protos []*dissect.Proto, is func(*dissect.Def) bool) func(*subject) bool {
 	return func(s *subject) bool {
 		if s.isUsual && !slices.ContainsFunc(s.proto.Usual, is) {
@@ -90,8 +90,8 @@ func (o outcomes) combine(op string, p outcomes) outcomes {
 	return o.flip().combine("and", p).combine("or", o.combine("and", p.flip())) // xor
 }
 
-// leaf returns a node of a comparison of some fields. What it cannot hold for has not all of
-// them; where the kind alone decides, it is evaluated.
+// leaf returns a node of a comparison of fields. It cannot hold for a subject that lacks one of
+// them; where the kind of a message alone decides, it is evaluated for each kind.
 func (c *checker) leaf(eval func(*Matcher) Truth, fields ...*field) node {
 	n := node{eval: eval}
 	isByKind := !slices.ContainsFunc(fields, func(f *field) bool { return !f.isByKind })

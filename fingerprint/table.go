@@ -7,7 +7,7 @@ import (
 	"qsniff/dissect"
 )
 
-// Fingerprint is what some programs show, and others do not as far as is known.
+// Fingerprint is what Programs show, and others do not as far as is known.
 type Fingerprint struct {
 	Programs   []Program
 	Confidence dissect.Confidence

@@ -14,7 +14,7 @@ import (
 var errTooLong = errors.New("the replies are longer than 64 MiB together")
 
 // Fetch takes the datagrams of the replies from src, the capture that was collected from,
-// and drops the replies of which some are not there any more.
+// and drops the messages of replies of which no datagram is there any more.
 func (b *Book) Fetch(src capture.Source) error {
 	wanted := make(map[uint64][]byte)
 	for _, k := range b.kinds {

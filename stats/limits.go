@@ -5,7 +5,7 @@ import "time"
 // What a collector may hold. Options.Scale multiplies the sizes of the tables.
 const (
 	// maxAnswering is how many servers that answer are kept, 2.5 MiB: the largest hosts
-	// have some hundred on one address, a server browser asks some thousand. The
+	// have hundreds on one address, a server browser asks thousands. The
 	// server whose last message is longest ago is evicted.
 	maxAnswering = 4096
 
@@ -30,7 +30,7 @@ const (
 	maxFrames = 8
 
 	// maxPollers is how many clients at a server are kept that asked more than once, and as many that
-	// asked once, 1.3 MiB each. Chosen: a host has some hundred clients that come again.
+	// asked once, 1.3 MiB each. Chosen: a host has hundreds of clients that come again.
 	maxPollers = 4096
 	// openPolls is how many polls of a client can wait for its challenge at a time: one of each kind.
 	openPolls = 3
@@ -107,7 +107,7 @@ const (
 	// each. One that is evicted begins anew: only what comes often gets a row.
 	timelineWaiting = 1024
 
-	// TimelineBuckets is how many response times are told apart, two for each doubling from
+	// TimelineBuckets is how many response times are distinguished, two for each doubling from
 	// firstBucket, in nanoseconds, on: the last one begins at 4 s, after the wait for an answer.
 	TimelineBuckets = 30
 	firstBucket     = 250_000

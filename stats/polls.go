@@ -139,7 +139,7 @@ func (c *PollCollector) AddFact(f *track.Fact, _ []track.Found, _ *track.ServerI
 	}
 }
 
-// AddFinding adds an ICMP error; other findings say nothing of polls.
+// AddFinding adds an ICMP error; other findings show nothing of polls.
 func (c *PollCollector) AddFinding(_ uint64, nanos int64, server, client netip.AddrPort, found track.Found) {
 	if found.Code != &track.Refused {
 		return

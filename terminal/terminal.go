@@ -1,7 +1,7 @@
 // Package terminal is what the programs on a whole screen share, qsniff top and qsniff
 // browse: how they take the terminal and give it back, colours, text from the network in
-// cells, tables, a line of input, help, and lines of state. It knows nothing of traffic:
-// the packages below it make the screens.
+// cells, tables, a line of input, help, and lines of state. Nothing in it depends on what
+// the traffic is: the packages below it make the screens.
 //
 // A screen is made by a model of bubbletea: Update changes it, View returns it as text. What
 // View returns goes through Look.Screen, which leaves only what the terminal can show.

@@ -10,7 +10,7 @@ import (
 )
 
 // Collector times answers and paths in one capture. It implements track.Listener and track.Watcher, and
-// wants to be both.
+// has to be used as both.
 type Collector struct {
 	servers  *lru.Table[track.End, load]
 	answers  seriesTable

@@ -6,10 +6,10 @@ import "time"
 // that was not used for longest is evicted; Capture.Evicted counts that. Compare holds the sums of each
 // capture, 64 bytes a series.
 const (
-	// MaxCaptures is how many captures are compared. Chosen: people have a few clients, and each two captures
+	// MaxCaptures is how many captures are compared. Chosen: people have fewer clients, and each two captures
 	// are compared.
 	MaxCaptures = 32
-	// maxServers is how many servers are kept that were asked: a server browser asks some thousand once,
+	// maxServers is how many servers are kept that were asked: a server browser asks thousands once,
 	// and a client that is a vantage asks few again and again.
 	maxServers = 4096
 	// maxAnswers is how many series of answers are kept, one for each kind of answer of a server, and

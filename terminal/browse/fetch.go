@@ -9,9 +9,9 @@ import (
 	"qsniff/pipeline"
 )
 
-// fetch makes the rows of some entries of an index: it reads the capture again from marks that
+// fetch makes the rows of the entries in want: it reads the capture again from marks that
 // are near. The prints show whether that gives the reading of the first time; where it does
-// not, because what a message is depends on packets further up, it reads from there.
+// not, because what a message is depends on packets further up, it reads from further up.
 func (s *session) fetch(ctx context.Context, x *index, want []int) {
 	left := map[int]entry{}
 	for _, i := range want {
@@ -119,8 +119,8 @@ func (w *rowWriter) takeOther() {
 	}
 }
 
-// readRows reads the capture again for some entries, and returns the rows that have the same
-// reading as the first time.
+// readRows reads the capture again for a group of entries, and returns the rows that have the
+// same reading as the first time.
 func (s *session) readRows(ctx context.Context, x *index, group map[int]entry, level int) map[int]*Row {
 	r := &reading{line: s.line, seed: s.seed, wanted: map[ident]bool{}, start: x.first()}
 	out := &rowWriter{r: r, left: map[ident][]int{}, n: len(group), found: map[int]*Row{}, other: map[uint64][]*Row{}}
@@ -148,13 +148,13 @@ func (s *session) readRows(ctx context.Context, x *index, group map[int]entry, l
 	}
 	cfg.Source = &source{Reader: s.in.first.Resume(m, s.in.from(ctx, m.Offset, false)), end: end}
 	cfg.Renderer, cfg.Out = r, out
-	_, _ = pipeline.Run(ctx, cfg) // what is wrong with the capture was said the first time
+	_, _ = pipeline.Run(ctx, cfg) // the first run has reported what is wrong with the capture
 	if isLast {
 		out.takeOther()
 	}
 	return out.found
 }
 
-// smallMemory is the budget of tables of a run for a few rows, in bytes. Chosen: tables of
+// smallMemory is the budget of tables of a run for few rows, in bytes. Chosen: tables of
 // 16 MiB take 5 ms to make, those of the usual size 10.
 const smallMemory = 16 << 20

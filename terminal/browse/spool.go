@@ -13,9 +13,9 @@ import (
 	"qsniff/internal/digits"
 )
 
-// input is the capture: a file that can be read at any place, and the Reader whose marks say
-// where. What is compressed, or comes through a pipe, is put into a temporary file without a
-// name first, and read there.
+// input is the capture: a file that can be read at any place, and the Reader whose marks are
+// these places. What is compressed, or comes through a pipe, is put into a temporary file
+// without a name first, and read there.
 type input struct {
 	name   string
 	bytes  io.ReaderAt // of the capture, expanded

@@ -144,7 +144,7 @@ func (m *Model) heights(left int) (list, tree, rows int) {
 	return list, max(left-list-rows-2, 0), rows
 }
 
-// listHeight returns at most room lines for the list, and less for a few messages.
+// listHeight returns at most room lines for the list, and fewer for few messages.
 func (m *Model) listHeight(room int) int {
 	if n := m.index.len() + 1; n < room && m.index.done() {
 		room = n

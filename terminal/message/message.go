@@ -63,7 +63,7 @@ func New(opt text.Options) *Panes {
 	return &Panes{opt: opt}
 }
 
-// SetSize sets the sizes of the tree and of the bytes; 0 leaves one out.
+// SetSize sets the sizes of the tree and of the bytes; 0 hides one.
 func (v *Panes) SetSize(width, height, bytesWidth, bytesHeight int) {
 	if v.width == width && v.height == height && v.bytesWidth == bytesWidth && v.bytesHeight == bytesHeight {
 		return

@@ -20,7 +20,7 @@ type column struct {
 	meaning   string
 	width     int // cells; of one that is flexible the least
 	most      int // cells that a flexible one can take; 0: it has its width
-	leaves    int // the greater, the sooner it is left out where the screen is narrow
+	leaves    int // the greater, the sooner it is hidden where the screen is narrow
 	isText    bool
 	cell      func(r *row) (string, lipgloss.Style)
 	value     func(r *row) float64 // of a number; negative: it has none

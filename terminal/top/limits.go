@@ -12,7 +12,7 @@ const (
 	headLines = 2
 
 	// decodeMemory is the budget of the tables of a Decoder. Chosen: a hundredth of what those of a
-	// capture have, for some thousand packets, that are gone after milliseconds.
+	// capture have, for thousands of packets, that are gone after milliseconds.
 	decodeMemory = pipeline.DefaultMemory / 128
 
 	// longestAnswer is how long after the begin of the packets that are kept of a server a reply

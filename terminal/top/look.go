@@ -108,7 +108,7 @@ func (d *Decoder) check(text string) *terminal.Mistake {
 	return &terminal.Mistake{To: len(text), Message: err.Error()}
 }
 
-// config returns what decodes some packets.
+// config returns the configuration of a run that decodes packets.
 func (d *Decoder) config(packets recent.Packets) pipeline.Config {
 	return pipeline.Config{Source: packets.Source(), Registry: d.Registry, DecodeAs: d.DecodeAs, Out: io.Discard, Jobs: 1, Memory: decodeMemory}
 }

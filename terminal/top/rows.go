@@ -31,7 +31,7 @@ type kindRate struct {
 	perSecond float64
 }
 
-// history is what servers were asked until some moments of the last seconds, and now.
+// history is what servers were asked until moments of the last seconds, and now.
 type history struct{ list []moment }
 
 // moment is the counters of messages until a time, by server: snapshots as a whole would take
@@ -41,8 +41,8 @@ type moment struct {
 	messages map[netip.AddrPort][]monitor.Message
 }
 
-// add adds a snapshot, and drops those that are too old to be compared with. A few in rateSpan
-// are enough.
+// add adds a snapshot, and drops those that are too old to be compared with. One for each quarter
+// of rateSpan is enough.
 func (h *history) add(s *monitor.Snapshot) {
 	n := len(h.list)
 	switch {
@@ -149,7 +149,7 @@ func parseRowFilter(text string) (f rowFilter, wrong *terminal.Mistake) {
 	return f, nil
 }
 
-// noColumn says that there is no column of a name, and which one may be meant.
+// noColumn returns the message that there is no column of a name, and which one may be meant.
 func noColumn(name string, isMeant func(*column) bool) string {
 	var ids []string
 	for i := range columns {
@@ -173,7 +173,7 @@ func (f *rowFilter) matches(r *row) bool {
 	return r.contains(f.words...)
 }
 
-// contains reports whether each of some words, in small letters, is in a text of the row.
+// contains reports whether each of the words, in small letters, is in a text of the row.
 func (r *row) contains(words ...string) bool {
 	for _, w := range words {
 		if !slices.ContainsFunc(columns, func(c column) bool { return c.isText && strings.Contains(strings.ToLower(c.text(r)), w) }) {
