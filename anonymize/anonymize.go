@@ -107,7 +107,7 @@ func (a *Anonymizer) AddEdits(to *subset.Edits, e *render.Event) {
 	defer a.work.Put(w)
 	w.done = slices.Grow(w.done[:0], len(out))[:len(out)]
 	clear(w.done)
-	for _, isAux := range [...]bool{false, true} { // what a field covers is its own
+	for _, isAux := range [...]bool{false, true} { // first the fields with bytes of their own, then what was decoded from these
 		for i := range m.Fields {
 			if f := &m.Fields[i]; f.Flags&dissect.Aux != 0 == isAux && f.Flags&dissect.Generated == 0 {
 				if isBinary(m, f) {

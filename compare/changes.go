@@ -168,7 +168,8 @@ func dissectSegment(reg *dissect.Registry, c *dissect.Context, b []byte) *dissec
 	return m
 }
 
-// withoutText returns a part with bytes in place of a text, without its field and definition.
+// withoutText returns a part with bytes in place of a text: outputs show how many these are, and
+// the bytes themselves only with secrets.
 func withoutText(p Part) Part {
 	for i := range p.Values {
 		if v := &p.Values[i]; v.Field != nil {

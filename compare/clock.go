@@ -102,7 +102,7 @@ func isEvidence(in []sighting) bool {
 }
 
 // densest returns the sightings, by time, whose differences lie closest together: false ones are
-// anywhere. The span leaves room for a drift. Of one datagram of EDGE one remains.
+// anywhere. The span leaves room for a drift. Of the sightings of one datagram of EDGE one remains.
 func densest(all []sighting) []sighting {
 	if len(all) == 0 {
 		return nil

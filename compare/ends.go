@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// endMap is how ends at EDGE are called at HOST: address translation between the two. An end goes by
-// itself, else with its address where that keeps its ports, else it stays as it is.
+// endMap is how ends at EDGE are called at HOST: address translation between the two. An end becomes what
+// it was seen to become, else what its address became where that keeps its ports, else it stays as it is.
 type endMap struct {
 	ends  map[end]*mapping
 	hosts map[end]*mapping // ports are 0

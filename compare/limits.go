@@ -22,8 +22,8 @@ const (
 	// maxVotes bounds the pairs of equal contents among these that are compared. Chosen: 4 MiB.
 	maxVotes = 1 << 15
 
-	// maxEqual is how many of these with one content, and the same ends at EDGE, are. Chosen: the pattern
-	// of as many times is not there by chance.
+	// maxEqual is how many of these with one content, and the same ends at EDGE, are compared. Chosen: the
+	// pattern of as many times is not there by chance.
 	maxEqual = 96
 
 	// maxServers is how many ends that serve are remembered for each capture; the one that served

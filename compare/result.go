@@ -19,8 +19,8 @@ const (
 // String is the name in output.
 func (w Way) String() string { return [...]string{"unknown", "to_server", "to_client"}[w] }
 
-// Class is what became of a datagram. Each has one, the first of this list that fits last to first:
-// a changed one that is late is Changed.
+// Class is what became of a datagram. Each has one, the last of this list that fits: a changed one
+// that is late is Changed.
 type Class uint8
 
 // The classes. Those up to Changed are of datagrams in both captures.

@@ -14,7 +14,7 @@ const (
 	Chat  Severity = iota // a normal event worth a mark
 	Note                  // explains a surprise
 	Warn                  // will hurt somebody
-	Error                 // the protocol is broken, or harm is being done now
+	Error                 // the protocol is violated, or harm is being done now
 )
 
 var severities = [...]string{"chat", "note", "warn", "error"}

@@ -17,7 +17,7 @@
 //	JetStream        streams of one subject a sensor and kind
 //	  |
 //	  v
-//	fleet/campaign   windows of all sensors, campaigns; fleet/hub brings messages to it and tells
+//	fleet/campaign   windows of all sensors, campaigns; fleet/hub brings messages to it and reports them
 //
 // # What is not in a message
 //

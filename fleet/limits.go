@@ -23,7 +23,7 @@ const (
 	// MaxName is the most bytes of the name of a sensor.
 	MaxName = 64
 
-	// Bounds of lists in messages; what is beyond is dropped, and counted where the list says so.
+	// Bounds of lists in messages; what is beyond is dropped, and counted where the message has a count for it.
 	MaxKinds    = 64  // kinds of queries of a Server: more than one server is asked
 	MaxTop      = 16  // busiest sources and networks
 	MaxForms    = 16  // forms of packets

@@ -13,8 +13,8 @@ type Lately struct {
 	WireIn, WireOut   uint64 // bytes with headers
 	Late, Unreachable uint32 // of Answered, and of Unanswered
 	Response          stats.Times
-	// Points are the requests in each point of the last hour, of Snapshot.Point each. What it is
-	// shorter by than Snapshot.Points is zero, and comes last.
+	// Points are the requests in each point of the last hour, of Snapshot.Point each. If there are
+	// fewer than Snapshot.Points, the missing ones are zero, and come last.
 	Points []uint32
 }
 

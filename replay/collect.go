@@ -49,7 +49,7 @@ func NewCollector(reg *dissect.Registry) *Collector {
 	return &Collector{catalog: newCatalog(reg), books: make(map[netip.AddrPort]*Book), pending: make(map[pendingKey]pendingRequest), last: make(map[pendingKey]pendingKey)}
 }
 
-// AppendNote appends what AddMessage is to know of a message.
+// AppendNote appends what AddMessage needs of a message.
 func (c *Collector) AppendNote(dst []byte, e *render.Event, _ bool) ([]byte, bool) {
 	return c.catalog.appendNote(dst, e)
 }

@@ -7,7 +7,7 @@ import (
 	"qsniff/render"
 )
 
-// note is what the Collector is to know of a message besides its frames and ends.
+// note is what the Collector needs of a message besides its frames and ends.
 type note struct {
 	proto    *dissect.Proto
 	typ      *dissect.Type // nil if unknown

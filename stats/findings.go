@@ -51,7 +51,7 @@ type Repeats struct {
 	Frame          uint64 // the packet of First
 	Frames         []uint64
 	Count          uint64
-	Evicted        uint64 // of how many pairs this is the sum, which had no room in the table
+	Evicted        uint64 // how many pairs that had no room in the table this is the sum of
 }
 
 // repeatKey is a kind of finding and the two hosts that it is about.

@@ -39,9 +39,9 @@ func (n *kindNames) learn(f *track.Fact) {
 	}
 }
 
-// rows is a bounded number of rows by their keys, and one for what has no row. A key without
-// one gets that of the smallest once it was counted twice as often, so that keys which come
-// about as often as each other do not take each other's; what was counted before is in rest.
+// rows is a bounded number of rows by their keys, and one for what has no row. A key without a
+// row gets that of the smallest once it was counted twice as often, so that keys which come
+// about equally often do not take each other's rows; what was counted before is in rest.
 type rows[K lru.Key] struct {
 	max     int
 	byKey   map[K]*row

@@ -23,7 +23,7 @@ type Config struct {
 
 	HooksFile string        `json:"hooks_file,omitempty"` // see LoadHooks
 	Hooks     []Hook        `json:"hooks,omitempty"`
-	Every     time.Duration `json:"every"` // hooks are told of one change of a thread in this time at most
+	Every     time.Duration `json:"every"` // hooks get at most one change of a thread in this time
 
 	Exec        string        `json:"exec,omitempty"` // a program; empty: none
 	ExecTimeout time.Duration `json:"exec_timeout,omitempty"`

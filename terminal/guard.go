@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// restore makes a terminal usual again that a program left as it was: not the other screen, a
-// cursor, no mouse, no bracketed paste, no protocol of keys, no colours.
+// restore takes a terminal that a program did not give back to its usual state: not the other screen,
+// a cursor, no mouse, no bracketed paste, no protocol of keys, no colours.
 const restore = "\x1b[?1049l\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[<u\x1b[>4;0m\x1b[0m\r\n"
 
 // Guard runs a program that takes the terminal, which is standard output, as another process,

@@ -19,7 +19,7 @@ func isOwnWork(t *dissect.Type) bool { return !t.Asks.Has(dissect.AskChallenge) 
 // Verdict is what comparing the captures of a server comes to.
 type Verdict uint8
 
-// The verdicts, the one that is known least first: that of a server is the last that fits any two captures.
+// The verdicts, from the one that needs the least to be known: a server has the last that fits any two captures.
 const (
 	Unanswered Verdict = iota // fewer than two captures have answers
 	TooFew                    // fewer answers than leastAnswers

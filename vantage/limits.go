@@ -6,7 +6,7 @@ import "time"
 // that was not used for longest is evicted; Capture.Evicted counts that. Compare holds the sums of each
 // capture, 64 bytes a series.
 const (
-	// MaxCaptures is how many captures are compared. Chosen: people have fewer clients, and each two captures
+	// MaxCaptures is how many captures are compared. Chosen: people have few clients, and each two captures
 	// are compared.
 	MaxCaptures = 32
 	// maxServers is how many servers are kept that were asked: a server browser asks thousands once,

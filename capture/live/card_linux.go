@@ -8,7 +8,7 @@ import (
 
 // card counts how many packets a network card lost. It asks the kernel over a netlink
 // socket that is opened with the capture: files below /sys may be out of reach once the
-// program has given up its rights, and show the interfaces of another namespace.
+// program has dropped its rights, and show the interfaces of another namespace.
 type card struct {
 	fd      int // 0: the card has no counters, or they cannot be read
 	request [netlinkHeader + linkMessage]byte

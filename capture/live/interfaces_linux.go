@@ -34,7 +34,7 @@ func deviceType(f *net.Interface) uint16 {
 }
 
 // interfaceState reports whether an interface still exists, and is up. It asks through
-// an open socket, which works whatever rights the program has given up.
+// an open socket, which works whatever rights the program has dropped.
 func interfaceState(fd, index int) (there, up bool) {
 	request, err := unix.NewIfreq("-")
 	if err != nil {

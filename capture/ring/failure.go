@@ -6,8 +6,8 @@ import (
 	"qsniff/capture/file"
 )
 
-// handleWriteError returns an error of the file's Writer if the caller must know of
-// it. A packet that the format cannot hold is counted as refused, and reported once;
+// handleWriteError returns an error of the file's Writer if it is to be reported to the
+// caller. A packet that the format cannot hold is counted as refused, and reported once;
 // after any other error the file is finished.
 func (w *Writer) handleWriteError(err error) error {
 	if errors.Is(err, file.ErrRefused) {

@@ -105,7 +105,7 @@ func (o *hubOptions) register(cmd *cobra.Command) {
 const usualNATS = "127.0.0.1:4222"
 
 // leastAge is the shortest time that counts may be kept. Chosen: a hub that is started anew after an
-// hour still has all of it.
+// hour still has the counts of that hour.
 const leastAge = time.Hour
 
 // check returns an error for flags that cannot be.

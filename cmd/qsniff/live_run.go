@@ -197,7 +197,7 @@ func (l *liveRun) noteAlarm(in *flood.Incident, e flood.Event) {
 	l.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
 }
 
-// enterSandbox prints what the run captures, writes and omits, and then gives up the rights
+// enterSandbox prints what the run captures, writes and omits, and then drops the rights
 // that it does not need any more.
 func (l *liveRun) enterSandbox() error {
 	_ = time.Local.String() // loads the time zone, which is a file

@@ -50,7 +50,7 @@ func (m *monitorRun) addTelling(cfg *pipeline.Config) {
 	}
 }
 
-// logTelling logs lines about who is told.
+// logTelling logs lines about the sinks that get notes.
 func (m *monitorRun) logTelling(lines ...string) {
 	for _, line := range lines {
 		if line != "" {

@@ -38,8 +38,8 @@ func isShare(f measure.Feature) bool {
 	return false
 }
 
-// cleanFeatures makes numbers that can be of features, exactly as a message has them. It reports whether
-// they were.
+// cleanFeatures replaces numbers that no feature can have, and rounds all to what messages hold. It reports
+// whether there was none to replace.
 func cleanFeatures(f *fleet.Features) (wasClean bool) {
 	wasClean = true
 	for i, x := range f {

@@ -30,7 +30,7 @@
 //
 // # What it does not find
 //
-// A carpet on a few servers of a large fleet, while many others get more than usual for other reasons: raised
+// A carpet on few servers of a large fleet, while many others get more than usual for other reasons: raised
 // servers are judged together by protocol, and those with visitors outweigh the others. A carpet of junk on fewer hosts
 // than half of those that get some junk, or at servers that get more queries than junk. Carpets of guessed challenges.
 package campaign

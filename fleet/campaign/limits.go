@@ -19,8 +19,8 @@ const (
 	// skewLeast is how far a sensor's clock is off before its windows are moved. Chosen: NTP keeps
 	// clocks within a tenth of a second, and two seconds are a fifth of a window.
 	skewLeast = int64(2 * time.Second)
-	// skewPeriod is how long a delay counts in the least one, once or twice. Chosen: several messages of each
-	// sensor.
+	// skewPeriod is the length of a turn: the least delay is that of this turn and the one before. Chosen:
+	// several messages of each sensor.
 	skewPeriod = int64(time.Minute)
 	// silentAfter is how long a sensor sends no Host message before it counts as silent. Chosen: six of them.
 	silentAfter = int64(time.Minute)

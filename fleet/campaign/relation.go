@@ -14,7 +14,7 @@ const (
 	// shareLeast is the share of the smaller number of sources, or of the packets of each, that has to be of
 	// the same sources. Chosen: two networks of bots for hire, or the visitors of two servers, share less.
 	shareLeast = 0.3
-	// leastSources is fewer sources than sketches are compared of: few ones are listed one by one.
+	// leastSources is how many sources sketches are compared of at least: fewer are listed one by one.
 	leastSources = 30
 	// errorFactor is how many standard errors are taken off an overlap. Chosen: one pair in fifty is taken for
 	// more than it is, before shareLeast.

@@ -5,8 +5,8 @@
 // # One leads
 //
 // Any number of hubs may run on the same broker. One of them leads: it holds the key leader of the
-// bucket and renews it. The others look at that key; one that has not changed for LeaseTime, by their
-// own clocks, the first of them takes. No clock of one machine is compared with that of another.
+// bucket and renews it. The others look at that key: the first that has seen it unchanged for LeaseTime,
+// by its own clock, takes it. No clock of one machine is compared with that of another.
 //
 // # A round
 //

@@ -51,7 +51,7 @@ const (
 
 	// requestTime is how long a request to the broker may take. Chosen: less than the lease.
 	requestTime = 5 * time.Second
-	// messageWait is how long a message may take that the broker says it has. Chosen: a broker that
+	// messageWait is how long a message may take that the broker lists. Chosen: a broker that
 	// restarts is there again.
 	messageWait = 5 * time.Second
 

@@ -141,7 +141,7 @@ func (s *store) write(ctx context.Context, st *state) error {
 	return nil
 }
 
-// drop removes the shards of a state that is none any more. What is left over prune removes.
+// drop removes the shards of a former state. If it fails, prune removes the rest.
 func (s *store) drop(ctx context.Context, name string) {
 	if name == "" {
 		return

@@ -14,8 +14,8 @@
 //
 // # Order
 //
-// A connection delivers what is published on it from the first to some last one. What was not
-// acknowledged when it ended is published again on the next one, from the oldest on: the broker has part
+// A connection delivers the messages that are published on it, from the first up to one of them. What was
+// not acknowledged when it ended is published again on the next one, from the oldest on: the broker has part
 // of it already, and drops that by the message's number. A connection begins with one message in flight,
 // and has more as acknowledgements come, so that a broker that takes none gets no later ones before it.
 //

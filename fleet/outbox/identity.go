@@ -15,7 +15,7 @@ import (
 )
 
 // identity is what a sensor shows to brokers, and by what it recognises them. The files are read again for
-// each connection, so that they can be replaced; what cannot be read or used then leaves the last one.
+// each connection, so that they can be replaced; while one cannot be read or used, what was read last stays.
 type identity struct {
 	creds, ca string      // files
 	login     nats.Option // nil: none

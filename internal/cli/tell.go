@@ -23,7 +23,7 @@ type TellFlags struct {
 	Journal     bool
 }
 
-// Register adds the flags. all names what is told, in the plural, subject that of it which changes and for which programs start.
+// Register adds the flags. all names what notes are about, in the plural; subject names that of it which changes and for which programs start.
 func (o *TellFlags) Register(f *pflag.FlagSet, all, subject string) {
 	o.FileSize = 16 << 20
 	f.StringVar(&o.File, "tell", "", "append "+all+" to `FILE`, as JSON lines: when they begin, change and end")

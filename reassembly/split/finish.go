@@ -210,7 +210,7 @@ func (a *Assembler) countCovered(s *partSet, rest uint32, e wire.Engine) int {
 }
 
 // agrees reports whether a header of the same form and id belongs to set s. The
-// parts of a compressed set may differ in the size field: some have none.
+// parts of a compressed set may differ in the size field: one layout has it in parts n > 0 only.
 func agrees(s *partSet, h wire.SplitHeader) bool {
 	return h.Total == s.total && (s.isCompressed || h.Size == s.size)
 }

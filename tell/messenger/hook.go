@@ -99,7 +99,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// makeRequest returns the request that tells a service of a note.
+// makeRequest returns the request that brings a note to a service.
 func makeRequest(h *tell.Hook, n *tell.Note, lost uint64) (*http.Request, error) {
 	x, err := render(h, n, lost)
 	if err != nil {

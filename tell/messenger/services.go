@@ -19,7 +19,7 @@ type request struct {
 	body        []byte
 }
 
-// render returns the request that tells a service of a note, before which so many were lost.
+// render returns the request that brings a note, before which so many were lost, to a service.
 func render(h *tell.Hook, n *tell.Note, lost uint64) (request, error) {
 	r := request{method: http.MethodPost, url: h.URL}
 	var form any

@@ -10,7 +10,7 @@ import (
 	"qsniff/finding"
 )
 
-// entry is a line of the list: as little as it takes to find the message again, and to know
+// entry is a line of the list: as little as it takes to find the message again, and to check
 // that it is the same.
 type entry struct {
 	frame uint64

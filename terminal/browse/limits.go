@@ -11,10 +11,10 @@ const chunkEntries = 1 << 16
 // again, of about 60 bytes each. Measured: 1,000 packets take 3 to 9 ms to read again.
 const markEvery = 1024
 
-// lookbacks are how many marks before a message, and the first request of its exchange, reading
-// begins that is to give the same reading as the first one; where it does not, the next. The
-// last is all. Measured on a mix of protocols at 50,000 packets/s: of 2,000 messages the first
-// gave all but 9, in connections, and the second these.
+// lookbacks are how many marks before a message, and before the first request of its exchange,
+// reading again begins. Where that does not give the same reading as the first time, the next one
+// is tried; the last is all. Measured on a mix of protocols at 50,000 packets/s: of 2,000 messages
+// the first gave all but 9, in connections, and the second these.
 var lookbacks = [...]int{2, 32, 512, 1 << 30}
 
 // maxFindings is how many findings that belong to no message are kept as text, which reading

@@ -112,7 +112,7 @@ func (f *Feed) Take(ctx context.Context) *State {
 	return s
 }
 
-// watch has packets kept of some servers, and of the open one.
+// watch has packets kept of servers, and more of the open one.
 func (f *Feed) watch(servers []netip.AddrPort) {
 	f.watched = servers
 	f.Store.Watch(servers, f.open)

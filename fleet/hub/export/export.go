@@ -128,7 +128,7 @@ func write[R any](ctx context.Context, js jetstream.JetStream, w io.Writer, x *r
 }
 
 // requestTime is how long the broker may take to answer, messageWait how long a message may take that
-// it says it has.
+// it lists.
 const (
 	requestTime = 5 * time.Second
 	messageWait = 10 * time.Second
