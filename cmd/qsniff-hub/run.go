@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -312,15 +311,16 @@ func (r *running) watch(ctx context.Context, hangup <-chan os.Signal) {
 	}
 }
 
-// reload reads the token and the services again. What is wrong leaves all as it was.
+// reload reads the token and the services again. An error leaves all as it was: the services are the
+// last step that can fail.
 func (r *running) reload() {
 	r.manager.Reloading()
 	defer r.manager.Notify("READY=1")
 	token, err := loadToken(r.opts.web.TokenFile)
 	if r.told != nil {
 		r.told.Reopen()
-		if r.opts.told.Hooks != "" {
-			err = cmp.Or(err, r.told.ReloadHooks(r.opts.told.Hooks))
+		if err == nil && r.opts.told.Hooks != "" {
+			err = r.told.ReloadHooks(r.opts.told.Hooks)
 		}
 	}
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 // reloadable are the flags that SIGHUP changes, with the files that they name.
 var reloadable = []string{"servers", "own", "thresholds", "web-token-file", "web-cert", "web-key", "webhooks"}
 
-// reload reads the configuration and the files that it names again. What is wrong leaves all as it
-// was.
+// reload reads the configuration and the files that it names again. An error leaves all as it was.
 func (m *monitorRun) reload() {
 	m.manager.Reloading()
 	defer m.manager.Notify("READY=1")
@@ -39,7 +38,8 @@ func (m *monitorRun) reload() {
 	}
 }
 
-// applyReload sets what a reload can change to the values in next.
+// applyReload sets what a reload can change to the values in next. Each step that can fail precedes
+// those that change something, and the services are last of them: the messenger reads their file itself.
 func (m *monitorRun) applyReload(next *monitorOptions) error {
 	if m.server.WantsToken() != (len(next.token) > 0) || m.cert.IsSet() != (next.web.Cert != "") {
 		return errors.New("a token or a certificate comes or goes: that takes a restart")
@@ -47,22 +47,34 @@ func (m *monitorRun) applyReload(next *monitorOptions) error {
 	if (m.opts.Hooks == "") != (next.Hooks == "") {
 		return errors.New("--webhooks comes or goes: that takes a restart")
 	}
+	cert, err := next.web.LoadCertificate()
+	if err != nil {
+		return err
+	}
+	if err := m.runInCapture(func() {}); err != nil {
+		return err
+	}
 	if err := m.told.reloadHooks(next.Hooks); err != nil {
 		return err
 	}
-	if _, err := m.cert.Load(&next.web); err != nil {
-		return err
+	if cert != nil {
+		m.cert.Set(cert)
 	}
 	if len(next.token) > 0 {
 		m.server.SetToken(next.token)
 	}
-	select {
-	case m.todo <- func() {
+	return m.runInCapture(func() {
 		m.detector.SetThresholds(next.limits)
 		m.detector.SetOwn(next.ownTools)
 		m.detector.ownServers = next.ownServers
 		m.meter.SetServers(next.ownServers.Ends(), next.mayList())
-	}:
+	})
+}
+
+// runInCapture has the goroutine of the capture call f, unless that takes nothing for monitor.Patience.
+func (m *monitorRun) runInCapture(f func()) error {
+	select {
+	case m.todo <- f:
 		return nil
 	case <-time.After(monitor.Patience):
 		return errors.New("the capture stands still")

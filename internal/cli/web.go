@@ -107,13 +107,16 @@ type Certificate struct {
 // IsSet reports whether there is one.
 func (c *Certificate) IsSet() bool { return c.now.Load() != nil }
 
+// Set shows x from now on.
+func (c *Certificate) Set(x *tls.Certificate) { c.now.Store(x) }
+
 // Load reads a certificate, and shows it from now on. It returns nil for none.
 func (c *Certificate) Load(o *WebFlags) (*tls.Config, error) {
 	x, err := o.LoadCertificate()
 	if x == nil || err != nil {
 		return nil, err
 	}
-	c.now.Store(x)
+	c.Set(x)
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now.Load(), nil }}, nil
 }
