@@ -106,12 +106,20 @@ func (d *Detector) Sight(s *track.Sighting) {
 		if w != nil {
 			w.CountUnreachable(d.book.Clock)
 		}
-	case track.IsListed:
-		d.scans.recordListed(s, d.wasAsked)
 	case track.IsLogin, track.IsWelcome, track.IsRejected:
 		d.consoles.countLogin(s)
 	case track.IsOpened:
 		d.consoles.countConnection(s)
+	}
+}
+
+// AddListed implements track.ListWatcher.
+func (d *Detector) AddListed(s *track.Sighting, servers []uint64) {
+	if s.Flags&track.Cut != 0 && d.wasAsked(s) {
+		d.scans.listed.Add(s.ClientHash) // which may ask any server on the list
+	}
+	for _, server := range servers {
+		d.scans.listed.Add(server)
 	}
 }
 

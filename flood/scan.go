@@ -129,17 +129,6 @@ func (s *scanner) countRequest(p *track.Sighting, at measure.Clock) {
 	}
 }
 
-// recordListed keeps a server that a master server listed. Where the capture cut the list,
-// it keeps the client, which may ask any server on it, if wasAsked reports that it had
-// asked for the list.
-func (x *scans) recordListed(s *track.Sighting, wasAsked func(*track.Sighting) bool) {
-	if s.Flags&track.Cut == 0 {
-		x.listed.Add(s.ServerHash)
-	} else if wasAsked(s) {
-		x.listed.Add(s.ClientHash)
-	}
-}
-
 // advance moves the panes of asked servers on to the second now; those that leave the last
 // pane are settled.
 func (s *scanner) advance(now int32) {

@@ -130,7 +130,7 @@ func refresh(w *world, n int, dead bool) {
 		}
 		w.at(20*sec+time.Duration(i)*10*time.Millisecond, func() {
 			if dead {
-				w.see(track.Sighting{What: track.IsListed, Src: o.host, SrcPort: o.port, Dst: c.host, DstPort: 27005})
+				w.d.AddListed(&track.Sighting{What: track.IsReply, Dst: c.host, DstPort: 27005}, []uint64{track.End{Host: o.host, Port: o.port}.Hash(seed)})
 			}
 		})
 		w.at(45*sec+time.Duration(i)*10*time.Millisecond, func() { w.query(c, 27005, o, dissect.AskInfo, true) })

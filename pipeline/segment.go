@@ -23,9 +23,13 @@ const segmentSize = 32 << 10
 const segmentKept = 512 << 10
 
 // segmentSights is how many sightings a worker hands over at a time: one for each packet
-// of half a batch. A reply of a master server makes one for each server that it names, 230 at
-// a time; without this limit a flood of such replies would make segments as large.
+// of half a batch.
 const segmentSights = capture.MaxPackets / 2
+
+// segmentListed is how many listed servers a worker hands over at a time: as many bytes as
+// segmentSights. A reply of a master server names 230 of them; without this limit a flood of such
+// replies would make segments as large.
+const segmentListed = 16 * segmentSights
 
 // segmentsPerWorker: one is being filled, one is being merged, and three wait, so that a worker
 // with much to do does not bring the others to rest. Measured with read -o json of a mix: three
@@ -86,6 +90,7 @@ type turn struct {
 type sight struct {
 	index int32
 	post  int32 // 1 + index of what the server reports of itself in the segment's profiles; 0: none
+	list  int32 // 1 + index of the servers that it names in the segment's lists; 0: none
 	part  uint8
 	kind  sightKind
 	// isUnmatched is set for requests and segments if Config.WatchesMatches is set and they
@@ -127,6 +132,8 @@ type segment struct {
 	sights []sight
 	// profiles are what servers report of themselves in the packets of sights.
 	profiles []track.Profile
+	listed   []uint64   // hashes of the servers that master servers list in the packets of sights
+	lists    [][]uint64 // parts of listed, one of each packet
 	briefs   []brief
 	counts   typeCounts // of messages that the fold gets no more of
 	picks    []pick
@@ -166,7 +173,7 @@ func (s *segment) newBrief() *brief {
 
 // isFull reports whether the segment is to be handed over.
 func (s *segment) isFull() bool {
-	return len(s.buf)+len(s.notes) >= segmentSize || len(s.sights) > segmentSights
+	return len(s.buf)+len(s.notes) >= segmentSize || len(s.sights) > segmentSights || len(s.listed) > segmentListed
 }
 
 func (s *segment) reset() {
@@ -177,6 +184,7 @@ func (s *segment) reset() {
 	s.found, s.posts, s.said, s.turns = s.found[:0], s.posts[:0], s.said[:0], s.turns[:0]
 	s.detail = s.detail[:0]
 	s.sights, s.profiles, s.briefs, s.counts = s.sights[:0], s.profiles[:0], s.briefs[:0], s.counts[:0]
+	s.listed, s.lists = s.listed[:0], s.lists[:0]
 	s.picks, s.frames, s.notes = s.picks[:0], s.frames[:0], s.notes[:0]
 }
 

@@ -87,24 +87,18 @@ func (w *sightMaker) newSighting(it *item) *track.Sighting {
 	return s
 }
 
-// addListed adds a sighting for each server that a reply, the last sighting, names.
+// addListed adds the servers that a reply, the last sighting, names.
 func (w *sightMaker) addListed(it *item) {
 	seg := w.now.seg
-	from := seg.sights[len(seg.sights)-1]
-	if from.Flags&track.Cut != 0 { // the cut bytes name servers, too
-		from.What = track.IsListed
-		seg.sights = append(seg.sights, from)
-	}
+	from := &seg.sights[len(seg.sights)-1]
+	begin := len(seg.listed)
 	for a := range w.listedAddrs(it, from.Type) {
-		if a.Port() == 0 { // 0.0.0.0:0 ends a list
-			continue
+		if a.Port() != 0 { // 0.0.0.0:0 ends a list
+			seg.listed = append(seg.listed, track.EndOf(a).Hash(w.now.seed))
 		}
-		seg.sights = append(seg.sights, from)
-		x := &seg.sights[len(seg.sights)-1]
-		x.What, x.Src, x.SrcPort = track.IsListed, track.HostOf(a), a.Port()
-		x.Flags &^= track.Cut
-		x.FillHashes(w.now.seed)
 	}
+	seg.lists = append(seg.lists, seg.listed[begin:]) // where listed grows, earlier lists stay in the memory before
+	from.list = int32(len(seg.lists))
 }
 
 // addMark adds a sight for a tick, a gap or the end. All partitions get these items, and

@@ -17,6 +17,7 @@ type watching struct {
 	foreseers []track.Foreseer        // of them
 	announcer render.IncidentRenderer // nil: incidents are not shown
 	profiles  []track.Profile         // of the segment at hand
+	lists     [][]uint64              // likewise
 	mirror    mirror
 	doubt     doubt
 	last      sight  // kind and time of the last sight that watchers got
@@ -31,7 +32,7 @@ type watching struct {
 // to those of the item with index limit. It returns the position of the next one.
 func (w *watching) showSights(seg *segment, next int, limit int32) int {
 	list := seg.sights
-	w.profiles = seg.profiles
+	w.profiles, w.lists = seg.profiles, seg.lists
 	for first := next; next < len(list); next++ {
 		x := &list[next]
 		if next > first && x.index > limit {
@@ -79,6 +80,15 @@ func (w *watching) tellProfile(x *sight) {
 	}
 }
 
+// tellListed passes the servers that the packet of x lists to the watchers that want them.
+func (w *watching) tellListed(x *sight) {
+	for _, to := range w.watchers {
+		if to, ok := to.(track.ListWatcher); ok {
+			to.AddListed(&x.Sighting, w.lists[x.list-1])
+		}
+	}
+}
+
 // wantsProfiles reports whether any watcher is a track.ProfileWatcher.
 func wantsProfiles(watchers []track.Watcher) bool {
 	return slices.ContainsFunc(watchers, func(w track.Watcher) bool {
@@ -107,6 +117,9 @@ func (w *watching) tellWatchers(x *sight) {
 		}
 		if x.post > 0 {
 			w.tellProfile(x)
+		}
+		if x.list > 0 {
+			w.tellListed(x)
 		}
 	case sawTick:
 		for _, to := range w.watchers {

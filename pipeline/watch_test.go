@@ -149,12 +149,12 @@ func TestMirrorStops(t *testing.T) {
 	}
 }
 
-// TestMirrorList: of a copied list of servers each has a sighting; it is one packet.
-func TestMirrorList(t *testing.T) {
+// TestMirrorFrame: a copied packet that has several sightings, as one in a tunnel, is one packet.
+func TestMirrorFrame(t *testing.T) {
 	m := &mirror{isDouble: true}
 	for frame := range uint64(3) {
 		for range 200 {
-			s := &track.Sighting{Frame: frame + 1, What: track.IsListed, Flags: track.Copy}
+			s := &track.Sighting{Frame: frame + 1, What: track.IsCarried, Flags: track.Copy}
 			s.FillHashes(1)
 			if !m.isCopy(s) {
 				t.Fatal("a copy is not left out")

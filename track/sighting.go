@@ -95,10 +95,6 @@ const (
 	IsJunk
 	// IsUnreachable is an ICMP error about a datagram that Src sent to Dst.
 	IsUnreachable
-	// IsListed is a server that a master server's reply lists: Src is the server, Dst the client
-	// that asked. If the capture cut the reply, one more IsListed precedes, with Cut and the
-	// master server itself as Src.
-	IsListed
 	IsOpened // SYN
 	IsAgreed // SYN with ACK: Key is the sender's first sequence number
 	IsAcked  // any other segment with ACK: Key is the number before the one acknowledged
@@ -250,7 +246,7 @@ func (s *Sighting) FillHashes(seed uint64) {
 // isFromServer reports whether the server sent the packet.
 func (s *Sighting) isFromServer() bool {
 	switch s.What {
-	case IsReply, IsChallenge, IsPart, IsAgreed, IsWelcome, IsRejected, IsUnreachable, IsListed:
+	case IsReply, IsChallenge, IsPart, IsAgreed, IsWelcome, IsRejected, IsUnreachable:
 		return true
 	}
 	return false
@@ -264,6 +260,14 @@ type ProfileWatcher interface {
 	// and of each server and sixteenth of all clients one a second: what it reports does not
 	// change faster.
 	AddProfile(s *Sighting, p *Profile)
+}
+
+// ListWatcher is a Watcher that wants to know which servers master servers list, too.
+type ListWatcher interface {
+	Watcher
+	// AddListed receives, after the Sighting of a master server's reply, the ServerHash of each
+	// server that it lists. Where the capture cut the reply, with Cut, it lists others as well.
+	AddListed(s *Sighting, servers []uint64)
 }
 
 // Watcher receives sightings in packet order. Arguments are valid during the call.

@@ -218,7 +218,7 @@ func (t *trial) recordSent(s *track.Sighting) {
 // one, or of an ICMP error about one.
 func isPacket(s *track.Sighting) bool {
 	switch s.What {
-	case track.IsUnreachable, track.IsListed, track.IsLogin, track.IsWelcome, track.IsRejected:
+	case track.IsUnreachable, track.IsLogin, track.IsWelcome, track.IsRejected:
 		return false
 	}
 	return true

@@ -88,7 +88,7 @@ func (t *Server) countGuess(s *track.Sighting, c Clock) {
 
 // countMaybeGuess counts the source of a request whose challenge may be a guess.
 func (t *Server) countMaybeGuess(s *track.Sighting) {
-	t.currentPane().sources[Guesses].Add(s.ClientHash)
+	t.currentPane().addSource(Guesses, s.ClientHash)
 }
 
 // recordRefusal makes an orphan of the second asked a guess, which is not counted once more.
@@ -99,7 +99,7 @@ func (t *Server) recordRefusal(s *track.Sighting, asked, now int32, isFollowed b
 		b.Guesses++
 	}
 	p := t.currentPane()
-	p.sources[Guesses].Add(s.ClientHash)
+	p.addSource(Guesses, s.ClientHash)
 	if v := p.top[Guesses].Add(&s.Dst, s.ClientHash); v != nil {
 		if v.First == 0 {
 			v.First = now

@@ -22,7 +22,8 @@ const (
 type pane struct {
 	start      int32 // its first second
 	queries    uint32
-	busiest    uint32 // of the busiest source
+	busiest    uint32         // of the busiest source
+	isUsed     [numSorts]bool // something of the sort was counted
 	sources    [numSorts]sketch.Distinct
 	top        [numSorts]*Top
 	sites      sketch.Distinct // larger networks
@@ -55,13 +56,23 @@ func (p *pane) init() {
 	p.prefixes = sketch.NewTop[track.Host, Neighbours](TopPrefixes)
 }
 
+// reset empties the pane, which begins at now. What nothing was counted in is empty: of servers that
+// take each other's places, that is most.
 func (p *pane) reset(now int32) {
-	p.busiest = 0
-	p.start, p.queries, p.lowPorts, p.impossible, p.local = now, 0, 0, 0, 0
+	p.start = now
 	for i := range p.top {
-		p.sources[i].Reset()
-		p.top[i].Reset()
+		if p.isUsed[i] {
+			p.sources[i].Reset()
+			p.top[i].Reset()
+		}
 	}
+	isUsed := p.isUsed[Queries]
+	clear(p.isUsed[:])
+	if !isUsed {
+		return
+	}
+	p.busiest = 0
+	p.queries, p.lowPorts, p.impossible, p.local = 0, 0, 0, 0
 	p.sites.Reset()
 	p.prefixes.Reset()
 	clear(p.ttls[:])
@@ -79,7 +90,7 @@ const (
 // addQuery counts a query in the sketches.
 func (p *pane) addQuery(key Key, s *track.Sighting, source uint64, now int32, isProven bool) {
 	p.queries++
-	p.sources[Queries].Add(source)
+	p.addSource(Queries, source)
 	p.sites.Add(key.HashSite(&s.Src))
 	if v := p.top[Queries].Add(&s.Src, source); v != nil {
 		p.busiest = max(p.busiest, v.addQuery(s, key.HashPort(s.SrcPort), now, isProven))
@@ -109,9 +120,15 @@ func (p *pane) addQuery(key Key, s *track.Sighting, source uint64, now int32, is
 	}
 }
 
+// addSource counts a source of a sort. Whatever a sort has of a packet, it has its source.
+func (p *pane) addSource(sort Sort, source uint64) {
+	p.isUsed[sort] = true
+	p.sources[sort].Add(source)
+}
+
 // addOther counts a packet that is no query.
 func (p *pane) addOther(sort Sort, key Key, s *track.Sighting, source uint64, now int32) {
-	p.sources[sort].Add(source)
+	p.addSource(sort, source)
 	if v := p.top[sort].Add(&s.Src, source); v != nil {
 		v.recordPacket(s.TTL, key.HashPort(s.SrcPort), now)
 	}

@@ -201,7 +201,7 @@ func (k *known) begin(now int32) {
 func (t *Table) Sight(s *track.Sighting, key measure.Key) (isNamed bool) {
 	t.key = key
 	switch s.What {
-	case track.IsListed, track.IsLogin, track.IsWelcome, track.IsRejected: // said of packets that were sighted
+	case track.IsLogin, track.IsWelcome, track.IsRejected: // said of packets that were sighted
 		return false
 	case track.IsRequest:
 		if s.Flags&track.Weak == 0 {

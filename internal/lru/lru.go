@@ -40,7 +40,8 @@ type Table[K Key, V any] struct {
 	credit   int    // how many slots long runs may still cost until the seed changes
 	rekeys   int    // how often the seed changed
 	slots    []slot // open addressing with linear probing; nil before the first entry
-	items    []item[K, V]
+	items    []Evicted[K, V]
+	links    []link // of items
 	oldest   uint32
 	newest   uint32
 	free     uint32 // list of deleted entries, through next
@@ -56,14 +57,14 @@ type slot struct {
 	entry uint32 // its number + 1, 0 is empty
 }
 
-type item[K Key, V any] struct {
-	key        K
-	val        V
+// link is the place of an entry in the order of use. Links do not lie in the entries: each use changes
+// those of three others, which may be anywhere, and links of thousands of entries fit into the cache.
+type link struct {
 	hash       uint32
 	prev, next uint32 // towards the oldest, towards the newest
 }
 
-// Evicted is an entry that Put removed to make room.
+// Evicted is an entry, as of one that Put removed to make room.
 type Evicted[K Key, V any] struct {
 	Key K
 	Val V
@@ -87,7 +88,7 @@ func (t *Table[K, V]) allocate() {
 		slots *= 2
 	}
 	t.credit = slots
-	t.slots, t.items = make([]slot, slots), make([]item[K, V], t.capacity)
+	t.slots, t.items, t.links = make([]slot, slots), make([]Evicted[K, V], t.capacity), make([]link, t.capacity)
 }
 
 // Len is the number of entries.
@@ -103,7 +104,7 @@ func (t *Table[K, V]) Oldest() (k K, v *V, ok bool) {
 		return k, nil, false
 	}
 	it := &t.items[t.oldest]
-	return it.key, &it.val, true
+	return it.Key, &it.Val, true
 }
 
 // Peek returns the value of k, or nil. It does not count as a use.
@@ -115,7 +116,7 @@ func (t *Table[K, V]) Peek(k K) *V {
 	if !ok {
 		return nil
 	}
-	return &t.items[t.slots[at].entry-1].val
+	return &t.items[t.slots[at].entry-1].Val
 }
 
 // Get returns the value of k and makes it the newest entry, or returns nil.
@@ -129,7 +130,7 @@ func (t *Table[K, V]) Get(k K) *V {
 	}
 	i := t.slots[at].entry - 1
 	t.touch(i)
-	return &t.items[i].val
+	return &t.items[i].Val
 }
 
 // Put returns the value of k as the newest entry: the one it has, or a zero one.
@@ -144,32 +145,31 @@ func (t *Table[K, V]) Put(k K) (*V, *Evicted[K, V]) {
 	if ok {
 		i := t.slots[at].entry - 1
 		t.touch(i)
-		return &t.items[i].val, nil
+		return &t.items[i].Val, nil
 	}
 	var gone *Evicted[K, V]
 	if t.n == len(t.items) {
-		old := &t.items[t.oldest]
-		t.evicted = Evicted[K, V]{old.key, old.val}
+		t.evicted = t.items[t.oldest]
 		gone = &t.evicted
-		gap, _ := t.find(old.key, old.hash)
+		gap, _ := t.find(gone.Key, t.links[t.oldest].hash)
 		t.remove(gap)
 		at, _ = t.find(k, hash) // removal moved entries about
 	}
 	i := t.takeItem()
 	it := &t.items[i]
-	it.key, it.hash = k, hash
+	it.Key, t.links[i].hash = k, hash
 	t.slots[at] = slot{hash, i + 1}
 	t.appendNewest(i)
 	t.n++
-	return &it.val, gone
+	return &it.Val, gone
 }
 
 // All returns the entries, oldest first. It does not count as a use; the table
 // must not be changed meanwhile.
 func (t *Table[K, V]) All() iter.Seq2[K, *V] {
 	return func(yield func(K, *V) bool) {
-		for i := t.oldest; i != none; i = t.items[i].next {
-			if !yield(t.items[i].key, &t.items[i].val) {
+		for i := t.oldest; i != none; i = t.links[i].next {
+			if !yield(t.items[i].Key, &t.items[i].Val) {
 				return
 			}
 		}
@@ -194,8 +194,8 @@ func (t *Table[K, V]) remove(at uint32) {
 	i := t.slots[at].entry - 1
 	t.vacate(at)
 	t.unlink(i)
-	t.items[i] = item[K, V]{next: t.free}
-	t.free = i
+	t.items[i] = Evicted[K, V]{}
+	t.links[i].next, t.free = t.free, i
 	t.n--
 }
 
@@ -203,7 +203,7 @@ func (t *Table[K, V]) remove(at uint32) {
 func (t *Table[K, V]) find(k K, hash uint32) (at uint32, ok bool) {
 	mask := uint32(len(t.slots) - 1)
 	for at = hash & mask; t.slots[at].entry != 0; at = (at + 1) & mask {
-		if s := t.slots[at]; s.hash == hash && t.items[s.entry-1].key == k {
+		if s := t.slots[at]; s.hash == hash && t.items[s.entry-1].Key == k {
 			ok = true
 			break
 		}
@@ -234,7 +234,7 @@ func (t *Table[K, V]) vacate(gap uint32) {
 
 func (t *Table[K, V]) takeItem() uint32 {
 	if i := t.free; i != none {
-		t.free = t.items[i].next
+		t.free = t.links[i].next
 		return i
 	}
 	t.fresh++
@@ -249,26 +249,26 @@ func (t *Table[K, V]) touch(i uint32) {
 }
 
 func (t *Table[K, V]) appendNewest(i uint32) {
-	it := &t.items[i]
-	it.prev, it.next = t.newest, none
+	l := &t.links[i]
+	l.prev, l.next = t.newest, none
 	if t.newest == none {
 		t.oldest = i
 	} else {
-		t.items[t.newest].next = i
+		t.links[t.newest].next = i
 	}
 	t.newest = i
 }
 
 func (t *Table[K, V]) unlink(i uint32) {
-	it := &t.items[i]
-	if it.prev == none {
-		t.oldest = it.next
+	l := &t.links[i]
+	if l.prev == none {
+		t.oldest = l.next
 	} else {
-		t.items[it.prev].next = it.next
+		t.links[l.prev].next = l.next
 	}
-	if it.next == none {
-		t.newest = it.prev
+	if l.next == none {
+		t.newest = l.prev
 	} else {
-		t.items[it.next].prev = it.prev
+		t.links[l.next].prev = l.prev
 	}
 }

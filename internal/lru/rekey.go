@@ -57,11 +57,11 @@ func (t *Table[K, V]) rekey() {
 	t.rekeys++
 	rekeyed.Add(1)
 	clear(t.slots)
-	for i := t.oldest; i != none; i = t.items[i].next {
-		it := &t.items[i]
-		it.hash = Spread(it.key.Hash(t.seed))
-		at, _ := t.find(it.key, it.hash)
-		t.slots[at] = slot{it.hash, i + 1}
+	for i := t.oldest; i != none; i = t.links[i].next {
+		k, hash := t.items[i].Key, &t.links[i].hash
+		*hash = Spread(k.Hash(t.seed))
+		at, _ := t.find(k, *hash)
+		t.slots[at] = slot{*hash, i + 1}
 	}
 	t.credit = len(t.slots) << min(t.rekeys, maxShift)
 }

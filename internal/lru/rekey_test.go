@@ -47,7 +47,7 @@ func (t *Table[K, V]) run(k K) int {
 	}
 	mask := uint32(len(t.slots) - 1)
 	n := 1
-	for at := Spread(k.Hash(t.seed)) & mask; t.slots[at].entry != 0 && t.items[t.slots[at].entry-1].key != k; n++ {
+	for at := Spread(k.Hash(t.seed)) & mask; t.slots[at].entry != 0 && t.items[t.slots[at].entry-1].Key != k; n++ {
 		at = (at + 1) & mask
 	}
 	return n
@@ -105,7 +105,7 @@ func TestSearchesPay(t *testing.T) {
 	for name, use := range map[string]func(tab *Table[host, int], last, absent host){
 		"found":   func(tab *Table[host, int], last, absent host) { tab.Get(last) },
 		"absent":  func(tab *Table[host, int], last, absent host) { tab.Peek(absent) },
-		"deleted": func(tab *Table[host, int], last, absent host) { tab.Delete(tab.items[tab.oldest].key); tab.Put(absent) },
+		"deleted": func(tab *Table[host, int], last, absent host) { tab.Delete(tab.items[tab.oldest].Key); tab.Put(absent) },
 	} {
 		tab := New[host, int](room)
 		tab.credit = 1 << 30
