@@ -30,8 +30,8 @@ func enclose(dst []byte, at int, first, last byte) []byte {
 
 // appendMembers appends the members of appendObject, each after a comma.
 func (r *Renderer) appendMembers(dst []byte, m *dissect.Message, i int, depth uint8) ([]byte, int) {
-	for n := len(m.Fields); i < n; {
-		f := &m.Fields[i]
+	for fields := m.Fields; i < len(fields); {
+		f := &fields[i]
 		d := f.Def
 		switch {
 		case f.Depth < depth:
@@ -40,7 +40,11 @@ func (r *Renderer) appendMembers(dst []byte, m *dissect.Message, i int, depth ui
 			i = indexAfter(m, i)
 			continue
 		}
-		dst = append(dst, d.Member()...)
+		if start, n := d.Start(); n > 0 {
+			dst = append(dst, start[:]...)[:len(dst)+n]
+		} else {
+			dst = append(dst, d.Member()...)
+		}
 		switch {
 		case d.Kind == dissect.List:
 			dst, i = r.appendList(dst, m, i)
@@ -49,7 +53,7 @@ func (r *Renderer) appendMembers(dst []byte, m *dissect.Message, i int, depth ui
 			}
 		case d.Kind == dissect.Group:
 			dst, i = r.appendObject(dst, m, i+1, f.Depth+1)
-		case i+1 < n && m.Fields[i+1].Def.PartOf == d:
+		case d.IsInPieces() && i+1 < len(fields) && fields[i+1].Def.PartOf == d:
 			pieces := m.Pieces(i)
 			dst = r.appendMember(dst, m, i, pieces)
 			i += pieces
