@@ -1,8 +1,6 @@
 package jsonl
 
 import (
-	"strconv"
-
 	"qsniff/dissect"
 	"qsniff/internal/digits"
 	"qsniff/internal/jsonw"
@@ -215,7 +213,7 @@ func (r *Renderer) appendValue(dst []byte, m *dissect.Message, f *dissect.Field)
 	case dissect.Uint:
 		return appendUint(dst, f.Num, d.Flags&dissect.AsString != 0), true
 	case dissect.Int:
-		return strconv.AppendInt(dst, int64(f.Num), 10), true
+		return digits.AppendInt(dst, int64(f.Num)), true
 	case dissect.Float:
 		v, bits := f.Float()
 		return jsonw.Float(dst, v, bits)
