@@ -4,10 +4,8 @@ package jsonw
 
 import (
 	"encoding/binary"
-	"math"
 	"math/bits"
 	"slices"
-	"strconv"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -157,22 +155,6 @@ func Hex(dst, b []byte) []byte {
 		dst = binary.LittleEndian.AppendUint16(dst, hexPairs[c])
 	}
 	return append(dst, '"')
-}
-
-// Float appends the shortest number that reads back as v in bits bits, or null,
-// with false, for what JSON has no number for.
-func Float(dst []byte, v float64, bits int) ([]byte, bool) {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return append(dst, "null"...), false
-	}
-	abs := math.Abs(v)
-	format := byte('f')
-	// the limits of encoding/json: beyond them the plain form gets long
-	if abs != 0 && (bits == 64 && (abs < 1e-6 || abs >= 1e21) ||
-		bits == 32 && (float32(abs) < 1e-6 || float32(abs) >= 1e21)) {
-		format = 'e'
-	}
-	return strconv.AppendFloat(dst, v, format, -1, bits), true
 }
 
 // Time appends a Unix time in nanoseconds as a JSON string in UTC with

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +104,43 @@ func FuzzFloat(f *testing.F) {
 			}
 		}
 	})
+}
+
+// FuzzUsualFloat holds that what has a way of its own is what strconv makes of it.
+func FuzzUsualFloat(f *testing.F) {
+	for _, v := range []float32{0, 1, 1.0000001, 516.224, 1051.9934, 61.74919, 0.99999994, 8388607.5, 8388608, 16777215, 16777216, -2.5, 3e38} {
+		f.Add(math.Float32bits(v))
+	}
+	f.Fuzz(func(t *testing.T, x uint32) { testUsualFloat(t, x) })
+}
+
+func testUsualFloat(t *testing.T, x uint32) {
+	v := math.Float32frombits(x)
+	out, ok := appendUsualFloat(nil, v)
+	if want := strconv.AppendFloat(nil, float64(v), 'f', -1, 32); ok && string(out) != string(want) {
+		t.Fatalf("%#x: got %s, want %s", x, out, want)
+	}
+}
+
+// TestUsualFloats looks at each exponent, at numbers with few bits, at those around them, and at
+// others. All numbers of 32 bits were compared once.
+func TestUsualFloats(t *testing.T) {
+	usual := 0
+	for exponent := uint32(126); exponent <= 151; exponent++ {
+		random := rand.New(rand.NewPCG(uint64(exponent), 1))
+		for range 5_000 {
+			x := exponent<<23 | random.Uint32()&(1<<23-1)
+			testUsualFloat(t, x)
+			testUsualFloat(t, x|1<<31)
+			testUsualFloat(t, x&^0xffff+random.Uint32N(3)-1)
+			if _, ok := appendUsualFloat(nil, math.Float32frombits(x)); ok {
+				usual++
+			}
+		}
+	}
+	if usual < 23*5_000 {
+		t.Errorf("%d numbers have a way of their own, want most of those of 24 exponents", usual)
+	}
 }
 
 func FuzzHex(f *testing.F) {
