@@ -72,9 +72,6 @@ func appendRest(dst, b []byte, n int) (out []byte, whole bool) {
 				break
 			}
 		}
-		if n == len(b) {
-			return append(to[:at], '"'), whole
-		}
 		next := n + 8
 		if next > len(b) {
 			x, next = loadRest(b, n), len(b)

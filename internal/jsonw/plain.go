@@ -51,10 +51,10 @@ const roomPerWord = 64 + 8
 // spaces follow the bytes of a text that is shorter than a word.
 const spaces = ' ' * ones
 
-// loadRest returns the last bytes of b from offset n on, seven at most, with spaces after them.
+// loadRest returns the last bytes of b from offset n on, from none to seven, with spaces after them.
 // Byte after byte it took as long as all else.
 func loadRest(b []byte, n int) uint64 {
-	if left := len(b) - n; len(b) >= 8 {
+	if left := len(b) - n; left > 0 && len(b) >= 8 {
 		return binary.LittleEndian.Uint64(b[len(b)-8:])>>(8*(8-left)&63) | spaces<<(8*left&63)
 	}
 	return loadShort(b[n:])
