@@ -84,8 +84,11 @@ type Def struct {
 	// IsNobody, of a ServerID, reports whether a value is no server's own.
 	IsNobody func(uint64) bool
 
-	member   string // what Member returns; empty before NewRegistry
-	isJoined bool   // another definition Joins it
+	member   string         // what Member returns; empty before NewRegistry
+	isJoined bool           // another definition Joins it
+	inPieces bool           // another definition is PartOf it
+	startLen uint8          // see Start
+	start    [maxStart]byte // the first bytes of member
 }
 
 // Key is the JSON key.
@@ -99,11 +102,22 @@ func (d *Def) Member() string {
 	return d.makeMember()
 }
 
+// maxStart is how long Start is: most keys fit.
+const maxStart = 16
+
+// Start returns the first bytes of Member, of a length that is always the same: a copy of them takes
+// one instruction. n is the length of Member, or 0 where that is longer or no registry has d.
+func (d *Def) Start() (start *[maxStart]byte, n int) { return &d.start, int(d.startLen) }
+
 func (d *Def) makeMember() string { return `,"` + d.Key() + `":` }
 
 // IsJoined reports whether the groups of another list may continue those of d. They may
 // where no registry has d.
 func (d *Def) IsJoined() bool { return d.isJoined || d.member == "" }
+
+// IsInPieces reports whether a value of d may consist of several fields: others may be PartOf d.
+// They may where no registry has d.
+func (d *Def) IsInPieces() bool { return d.inPieces || d.member == "" }
 
 // Type is a message type.
 type Type struct {

@@ -72,6 +72,12 @@ func completeDefs(defs []*Def) {
 			if d.Joins != nil {
 				d.Joins.isJoined = true
 			}
+			if d.PartOf != nil {
+				d.PartOf.inPieces = true
+			}
+			if copy(d.start[:], d.member) == len(d.member) {
+				d.startLen = uint8(len(d.member))
+			}
 		}
 	}
 }

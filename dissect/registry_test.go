@@ -42,6 +42,31 @@ func TestRegistryRefusesDuplicates(t *testing.T) {
 	}
 }
 
+// TestStart: a definition in a registry has the start of its key, unless the key is longer, and
+// is known to come in pieces if another one is a part of it.
+func TestStart(t *testing.T) {
+	text := Def{Name: "s.text", Kind: Text}
+	secret := Def{Name: "s.secret", Kind: Text, Flags: Secret, PartOf: &text}
+	fits, long := Def{Name: "s.twelve_bytes", Kind: Uint}, Def{Name: "s.thirteen_bytes", Kind: Uint}
+	if _, n := text.Start(); n != 0 || !text.IsInPieces() {
+		t.Errorf("without a registry, the start has %d bytes", n)
+	}
+	if _, err := NewRegistry(&fake{Proto{Name: "s", Defs: []*Def{&text, &secret, &fits, &long}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []*Def{&text, &secret, &fits} {
+		if start, n := d.Start(); string(start[:n]) != d.Member() {
+			t.Errorf("got  %q\nwant %q", start[:n], d.Member())
+		}
+	}
+	if _, n := long.Start(); n != 0 {
+		t.Errorf("%q has a start of %d bytes", long.Member(), n)
+	}
+	if !text.IsInPieces() || secret.IsInPieces() || fits.IsInPieces() {
+		t.Error("only the text has pieces")
+	}
+}
+
 // A reply of free text is believed as an answer only, be the question weak.
 func TestBelieveOnlyAsked(t *testing.T) {
 	free := &Type{Name: "R", Reply: true, Asks: AskVersion, OnlyAsked: true}

@@ -84,6 +84,32 @@ func TestFindName(t *testing.T) {
 	}
 }
 
+// FuzzFindName holds that no word is skipped that has a meaning.
+func FuzzFindName(f *testing.F) {
+	for i, n := range names {
+		f.Add([]byte(strings.Repeat("a respawn ", i%4) + "x" + n.text[1:] + " " + n.text + "_1 mp_" + n.text + ": rc.pa" + n.text))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		at := 0
+		for lo, hi := findName(b, 0); ; lo, hi = findName(b, hi) {
+			for at < lo {
+				end := wordEnd(b, at)
+				if end > at && classOf(b, at, end) != ordinary {
+					t.Fatalf("%q: [%d,%d) is skipped", b, at, end)
+				}
+				at = max(end, at+1)
+			}
+			if lo == len(b) {
+				return
+			}
+			if at != lo || hi != wordEnd(b, lo) {
+				t.Fatalf("%q: [%d,%d) is no word", b, lo, hi)
+			}
+			at = hi
+		}
+	})
+}
+
 // The last passwords are remembered, each once.
 func TestPasswordsKept(t *testing.T) {
 	var said Passwords

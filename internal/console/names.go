@@ -58,29 +58,42 @@ var names = [...]name{
 
 // pairs marks two adjacent letters of each name, at an even and at an odd offset of it, so
 // that one of every two bytes of a text shows whether a name can be there. The letters are
-// those that are rarest in other words, and an index is both of them, five bits each.
-var pairs = func() (t [0x2000]bool) {
+// those that are rarest in other words, and an index is both of them, five bits each. Of three
+// letters of a name, the first two are marked with firstTwo and the last two with lastTwo.
+var pairs = func() (t [0x2000]uint8) {
 	for _, p := range [...]string{"pas", "_pw", "pwd", "ecr", "oke", "cco", "hke", "ike", "_ke", "ogi", "ech", "rco"} {
-		t[pairIndex(p[0], p[1])], t[pairIndex(p[1], p[2])] = true, true
+		t[pairIndex(p[0], p[1])] |= firstTwo
+		t[pairIndex(p[1], p[2])] |= lastTwo
 	}
 	return
 }()
 
+const (
+	firstTwo = 1 << iota
+	lastTwo
+)
+
 func pairIndex(a, b byte) int { return int(a&31) | int(b&31)<<8 }
 
 // findPair returns the offset of the first two bytes of b, from offset at on, that are in
-// pairs, or len(b). It looks at every second byte.
+// pairs together with the byte before or after them, or len(b). It looks at every second byte.
 func findPair(b []byte, at int) int {
+	from := at
 	for ; at+8 <= len(b); at += 8 {
-		if hasPair(b[at : at+8]) {
-			break
+		if !hasPair(b[at : at+8]) {
+			continue
+		}
+		for i := at; i < at+8; i += 2 {
+			if isPair(b, from, i) {
+				return i
+			}
 		}
 	}
 	if n := len(b); at < n && at > n-8 && n >= 8 && !hasPair(b[n-8:]) { // what is left, with bytes before it
 		return n
 	}
 	for ; at+1 < len(b); at += 2 {
-		if pairs[pairIndex(b[at], b[at+1])] {
+		if isPair(b, from, at) {
 			return at
 		}
 	}
@@ -90,7 +103,15 @@ func findPair(b []byte, at int) int {
 // hasPair reports whether one of the four pairs of letters in eight bytes is in pairs.
 func hasPair(b []byte) bool {
 	x := binary.LittleEndian.Uint64(b)
-	return pairs[x&0x1f1f] || pairs[x>>16&0x1f1f] || pairs[x>>32&0x1f1f] || pairs[x>>48&0x1f1f]
+	return pairs[x&0x1f1f]|pairs[x>>16&0x1f1f]|pairs[x>>32&0x1f1f]|pairs[x>>48&0x1f1f] != 0
+}
+
+// isPair reports whether the two bytes of b at offset at are in pairs, and so are those that
+// begin with the second or, not before offset from, end with the first of them.
+func isPair(b []byte, from, at int) bool {
+	is := pairs[pairIndex(b[at], b[at+1])]
+	return is != 0 && (is&firstTwo != 0 && at+2 < len(b) && pairs[pairIndex(b[at+1], b[at+2])]&lastTwo != 0 ||
+		is&lastTwo != 0 && at > from && pairs[pairIndex(b[at-1], b[at])]&firstTwo != 0)
 }
 
 // findName returns the first word of b from offset at on that may end with a name, where at

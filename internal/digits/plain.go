@@ -40,6 +40,14 @@ func AppendUint(dst []byte, v uint64) []byte {
 	return dst
 }
 
+// AppendInt appends v in decimal.
+func AppendInt(dst []byte, v int64) []byte {
+	if v < 0 {
+		return AppendUint(append(dst, '-'), -uint64(v))
+	}
+	return AppendUint(dst, uint64(v))
+}
+
 // AppendMillionths appends v, which is below a million, in six digits.
 func AppendMillionths(dst []byte, v uint64) []byte {
 	first, second, third := twoDigits[v/1e4%100], twoDigits[v/100%100], twoDigits[v%100]

@@ -15,6 +15,11 @@ func TestAppendUint(t *testing.T) {
 		if got := string(AppendUint([]byte("x"), v)); got != want {
 			t.Fatalf("got  %s\nwant %s", got, want)
 		}
+		for _, v := range []int64{int64(v), -int64(v)} {
+			if got, want := string(AppendInt(nil, v)), strconv.FormatInt(v, 10); got != want {
+				t.Fatalf("got  %s\nwant %s", got, want)
+			}
+		}
 		if got := countDigits(v); got != len(want)-1 {
 			t.Fatalf("%d has %d digits, got %d", v, len(want)-1, got)
 		}

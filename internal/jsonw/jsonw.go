@@ -4,9 +4,8 @@ package jsonw
 
 import (
 	"encoding/binary"
-	"math"
+	"math/bits"
 	"slices"
-	"strconv"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -22,50 +21,102 @@ const hexDigits = "0123456789abcdef"
 // A parser reads the same string. Each invalid byte of UTF-8 becomes U+FFFD; whole
 // reports whether there was none, so that the string is b exactly.
 func String(dst, b []byte) (out []byte, whole bool) {
-	dst, n := appendASCII(append(dst, '"'), b)
-	if n == len(b) {
-		return append(dst, '"'), true
+	room := len(b) + roomPerWord
+	if cap(dst)-len(dst) < room {
+		dst = slices.Grow(dst, room)
 	}
-	return appendRest(dst, b[n:])
+	at, n := len(dst)+1, 0
+	to := dst[:cap(dst)]
+	to[at-1] = '"'
+	if last := len(b) - 8; last < 0 {
+		x := loadShort(b)
+		binary.LittleEndian.PutUint64(to[at:at+8:at+8], x)
+		if markSpecial(x) == 0 {
+			n = len(b)
+		}
+	} else {
+		for { // most texts need no escapes from end to end
+			x := binary.LittleEndian.Uint64(b[n : n+8 : n+8])
+			binary.LittleEndian.PutUint64(to[at+n:at+n+8:at+n+8], x)
+			if markSpecial(x) != 0 {
+				break
+			}
+			if n == last {
+				n = len(b)
+				break
+			}
+			n = min(n+8, last) // the last eight bytes, some of them again
+		}
+	}
+	if n < len(b) {
+		return appendRest(to[:at+n], b, n)
+	}
+	to[at+n] = '"'
+	return to[:at+n+1], true
 }
 
-// appendRest is String from where the first call of appendASCII ended.
-func appendRest(dst, b []byte) (out []byte, whole bool) {
+// appendRest is String from offset n of b on. It goes from one word of eight bytes in which
+// something is special to the next, and from one special character of that word to the next.
+func appendRest(dst, b []byte, n int) (out []byte, whole bool) {
 	whole = true
-	for len(b) > 0 {
-		if b[0] < utf8.RuneSelf {
-			var n int
-			dst, n = appendASCII(dst, b)
-			b = b[n:]
+	for n < len(b) {
+		if room := len(b) - n + roomPerWord; cap(dst)-len(dst) < room {
+			dst = slices.Grow(dst, room)
+		}
+		var x, special uint64
+		to, at := dst[:cap(dst)], len(dst)
+		for ; len(b)-n >= 8; n, at = n+8, at+8 {
+			x = binary.LittleEndian.Uint64(b[n : n+8 : n+8])
+			binary.LittleEndian.PutUint64(to[at:at+8:at+8], x)
+			if special = markSpecial(x&^highs) | x&highs; special != 0 {
+				break
+			}
+		}
+		next := n + 8
+		if next > len(b) {
+			x, next = loadRest(b, n), len(b)
+			special = markSpecial(x&^highs) | x&highs
+			binary.LittleEndian.PutUint64(to[at:at+8:at+8], x)
+		}
+		word, i := (*[roomPerWord]byte)(to[at:]), 0
+		for special != 0 {
+			same := bits.TrailingZeros64(special) &^ 7 // bits before it
+			n, i, x, special = n+same/8, i+same/8, x>>(same&63), special>>(same&63)
+			if x&utf8.RuneSelf == 0 {
+				y := escapes[x&0x7f]
+				n, x, special = n+1, x>>8, special>>8
+				binary.LittleEndian.PutUint64(word[i&63:i&63+8], y)
+				i += int(y >> 56)
+				binary.LittleEndian.PutUint64(word[i&63:i&63+8], x) // the rest of the word
+				continue
+			}
+			if !isTwo(x) {
+				break
+			}
+			n, i, x, special = n+2, i+2, x>>16, special>>16
+		}
+		if special == 0 {
+			dst, n = to[:at+i+next-n], next
 			continue
 		}
-		n := countVisible(b)
-		dst, b = append(dst, b[:n]...), b[n:]
-		if len(b) == 0 || b[0] < utf8.RuneSelf {
-			continue
-		}
-		r, n := utf8.DecodeRune(b)
-		if r == utf8.RuneError && n == 1 {
-			dst, whole = append(dst, "\ufffd"...), false
-		} else { // as in text: it would let a name rewrite the line it is shown in
-			dst = appendRune(dst, r)
-		}
-		b = b[n:]
+		var ok bool
+		dst, i, ok = appendUnusual(to[:at+i], b[n:])
+		n, whole = n+i, whole && ok
 	}
 	return append(dst, '"'), whole
 }
 
-// countVisible returns how many bytes at the start of b are characters that are not ASCII and stand
-// for themselves.
-func countVisible(b []byte) (n int) {
-	for n < len(b) && b[n] >= utf8.RuneSelf {
-		r, size := utf8.DecodeRune(b[n:])
-		if r == utf8.RuneError && size == 1 || !display.Visible(r) {
-			break
-		}
-		n += size
+// appendUnusual appends the first character of b, which is not ASCII, and returns its length. ok is
+// false if b starts with an invalid byte.
+func appendUnusual(dst, b []byte) (out []byte, n int, ok bool) {
+	r, n := utf8.DecodeRune(b)
+	switch {
+	case r == utf8.RuneError && n == 1:
+		return append(dst, "\ufffd"...), n, false
+	case display.Visible(r):
+		return append(dst, b[:n]...), n, true
 	}
-	return n
+	return appendRune(dst, r), n, true // as in text: it would let a name rewrite the line it is shown in
 }
 
 // Text is String for a text of the program.
@@ -101,22 +152,6 @@ func Hex(dst, b []byte) []byte {
 		dst = binary.LittleEndian.AppendUint16(dst, hexPairs[c])
 	}
 	return append(dst, '"')
-}
-
-// Float appends the shortest number that reads back as v in bits bits, or null,
-// with false, for what JSON has no number for.
-func Float(dst []byte, v float64, bits int) ([]byte, bool) {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return append(dst, "null"...), false
-	}
-	abs := math.Abs(v)
-	format := byte('f')
-	// the limits of encoding/json: beyond them the plain form gets long
-	if abs != 0 && (bits == 64 && (abs < 1e-6 || abs >= 1e21) ||
-		bits == 32 && (float32(abs) < 1e-6 || float32(abs) >= 1e21)) {
-		format = 'e'
-	}
-	return strconv.AppendFloat(dst, v, format, -1, bits), true
 }
 
 // Time appends a Unix time in nanoseconds as a JSON string in UTC with

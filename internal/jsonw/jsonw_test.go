@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +32,9 @@ func FuzzString(f *testing.F) {
 		}
 		if whole != utf8.Valid(b) {
 			t.Errorf("whole %v for %q", whole, b)
+		}
+		if want := plainly(b); string(out) != want {
+			t.Errorf("got  %s\nwant %s", out, want)
 		}
 		for _, r := range string(out) {
 			if r < 0x20 || r == 0x7f || r >= 0x80 && !display.Visible(r) {
@@ -101,6 +106,43 @@ func FuzzFloat(f *testing.F) {
 	})
 }
 
+// FuzzUsualFloat holds that what has a way of its own is what strconv makes of it.
+func FuzzUsualFloat(f *testing.F) {
+	for _, v := range []float32{0, 1, 1.0000001, 516.224, 1051.9934, 61.74919, 0.99999994, 8388607.5, 8388608, 16777215, 16777216, -2.5, 3e38} {
+		f.Add(math.Float32bits(v))
+	}
+	f.Fuzz(func(t *testing.T, x uint32) { testUsualFloat(t, x) })
+}
+
+func testUsualFloat(t *testing.T, x uint32) {
+	v := math.Float32frombits(x)
+	out, ok := appendUsualFloat(nil, v)
+	if want := strconv.AppendFloat(nil, float64(v), 'f', -1, 32); ok && string(out) != string(want) {
+		t.Fatalf("%#x: got %s, want %s", x, out, want)
+	}
+}
+
+// TestUsualFloats looks at each exponent, at numbers with few bits, at those around them, and at
+// others. All numbers of 32 bits were compared once.
+func TestUsualFloats(t *testing.T) {
+	usual := 0
+	for exponent := uint32(126); exponent <= 151; exponent++ {
+		random := rand.New(rand.NewPCG(uint64(exponent), 1))
+		for range 5_000 {
+			x := exponent<<23 | random.Uint32()&(1<<23-1)
+			testUsualFloat(t, x)
+			testUsualFloat(t, x|1<<31)
+			testUsualFloat(t, x&^0xffff+random.Uint32N(3)-1)
+			if _, ok := appendUsualFloat(nil, math.Float32frombits(x)); ok {
+				usual++
+			}
+		}
+	}
+	if usual < 23*5_000 {
+		t.Errorf("%d numbers have a way of their own, want most of those of 24 exponents", usual)
+	}
+}
+
 func FuzzHex(f *testing.F) {
 	f.Add([]byte{0, 0xff, 0x1b})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -152,8 +194,47 @@ func escape(c byte) string {
 	return string(c)
 }
 
+// plainly is String, character by character.
+func plainly(b []byte) string {
+	out := []byte{'"'}
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		switch {
+		case r < utf8.RuneSelf:
+			out = append(out, escape(b[0])...)
+		case r == utf8.RuneError || display.Visible(r):
+			out = utf8.AppendRune(out, r)
+		default:
+			out = appendRune(out, r)
+		}
+		b = b[n:]
+	}
+	return string(out) + `"`
+}
+
+// TestRandom compares String with the plain way on texts of all lengths to a few words, made of
+// pieces that are treated differently, in memory that is just large enough.
+func TestRandom(t *testing.T) {
+	pieces := []string{"a", "sv_option", `"`, "&", "<\\>", "|^~", "\n", "\x00", "\x7f", "õ", "Ж", "\u00ad", "\u0378", "★", "京", "\u202e",
+		"\ufffd", "😀", "\U000e0041", "\xff", "\xc3", "\xc0\x80", "\xe4\xba", "\xed\xa0\x80", "\xf0\x9f\x98", "\x80"}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200_000 {
+		var in []byte
+		for n := random.IntN(40); len(in) < n; {
+			if in = append(in, "abcdefghijk"[:random.IntN(11)]...); random.IntN(2) == 0 {
+				in = append(in, pieces[random.IntN(len(pieces))]...)
+			}
+		}
+		in = in[:len(in):len(in)]
+		got, whole := String(make([]byte, 0, random.IntN(300)), in)
+		if want := plainly(in); string(got) != want || whole != utf8.Valid(in) {
+			t.Fatalf("%q, whole %v\ngot  %s\nwant %s", in, whole, got, want)
+		}
+	}
+}
+
 // TestEscapes puts each byte of ASCII at each place among eight and more, beside each other
-// byte, and where a long text is cut for escaping.
+// byte, and after a text of many words.
 func TestEscapes(t *testing.T) {
 	test := func(before int, first, second byte, after int) {
 		pre, post := strings.Repeat("a", before), strings.Repeat("b", after)
@@ -169,7 +250,7 @@ func TestEscapes(t *testing.T) {
 		}
 		for second := range byte(utf8.RuneSelf) {
 			test(0, first, second, 6)
-			test(asciiChunk-1, first, second, 9)
+			test(1<<10-1, first, second, 9)
 		}
 	}
 }

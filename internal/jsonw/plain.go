@@ -2,9 +2,9 @@ package jsonw
 
 import (
 	"encoding/binary"
-	"math/bits"
-	"slices"
 	"unicode/utf8"
+
+	"qsniff/internal/display"
 )
 
 // safe marks the bytes that stand for themselves in a JSON string. The characters
@@ -44,63 +44,32 @@ var escapes = func() (t [utf8.RuneSelf]uint64) {
 	return
 }()
 
-const (
-	longestEscape = len(`\u0000`)
-	// asciiChunk is how many bytes are escaped at a time, because there must be room for the
-	// longest escape of each.
-	asciiChunk = 1 << 10
-)
+// roomPerWord is what is kept free for eight bytes: the longest escape of each, the eight bytes that
+// the last one is copied as, and the quote after all. More than that makes an index below 64 safe.
+const roomPerWord = 64 + 8
 
-// appendASCII appends the start of b up to the first byte that is not ASCII, at most
-// asciiChunk bytes, escaped, and returns its length. It copies eight bytes together and
-// looks at them after that: most texts need no escapes from end to end.
-func appendASCII(dst, b []byte) (out []byte, n int) {
-	b = b[:min(len(b), asciiChunk)]
-	at := len(dst)
-	if room := longestEscape*len(b) + 8; cap(dst)-at < room {
-		dst = slices.Grow(dst, room)
+// spaces follow the bytes of a text that is shorter than a word.
+const spaces = ' ' * ones
+
+// loadRest returns the last bytes of b from offset n on, from none to seven, with spaces after them.
+// Byte after byte it took as long as all else.
+func loadRest(b []byte, n int) uint64 {
+	if left := len(b) - n; left > 0 && len(b) >= 8 {
+		return binary.LittleEndian.Uint64(b[len(b)-8:])>>(8*(8-left)&63) | spaces<<(8*left&63)
 	}
-	to := dst[:cap(dst)]
-	for n < len(b) {
-		var x uint64
-		if len(b)-n >= 8 {
-			x = binary.LittleEndian.Uint64(b[n : n+8 : n+8])
-		} else {
-			x = loadRest(b, n)
-		}
-		binary.LittleEndian.PutUint64(to[at:at+8:at+8], x)
-		unsafe := markUnsafe(x)
-		if unsafe == 0 {
-			n, at = n+8, at+8
-			continue
-		}
-		same := bits.TrailingZeros64(unsafe) / 8
-		if n, at = n+same, at+same; n == len(b) {
-			break
-		}
-		c := b[n]
-		if c >= utf8.RuneSelf {
-			break
-		}
-		y := escapes[c]
-		binary.LittleEndian.PutUint64(to[at:at+8:at+8], y)
-		n, at = n+1, at+int(y>>56)
-	}
-	return dst[:at], n
+	return loadShort(b[n:])
 }
 
-// loadRest returns the last bytes of b from offset n on, seven at most, with zeros after them: these
-// are not safe, so that the text is cut where it ends. Byte after byte it took as long as all else.
-func loadRest(b []byte, n int) uint64 {
-	left := len(b) - n
+// loadShort is loadRest of a whole text.
+func loadShort(b []byte) uint64 {
+	n := len(b)
 	switch {
-	case len(b) >= 8:
-		return binary.LittleEndian.Uint64(b[len(b)-8:]) >> (8 * (8 - left) & 63)
-	case left >= 4:
-		return uint64(binary.LittleEndian.Uint32(b[n:])) | uint64(binary.LittleEndian.Uint32(b[len(b)-4:]))<<(8*(left-4)&63)
-	default: // the first, the middle and the last of one to three
-		return uint64(b[n]) | uint64(b[n+left/2])<<(8*(left/2)&63) | uint64(b[len(b)-1])<<(8*(left-1)&63)
+	case n >= 4:
+		return uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint32(b[n-4:]))<<(8*(n-4)&63) | spaces<<(8*n&63)
+	case n > 0: // the first, the middle and the last
+		return uint64(b[0]) | uint64(b[n/2])<<(8*(n/2)&63) | uint64(b[n-1])<<(8*(n-1)&63) | spaces<<(8*n&63)
 	}
+	return spaces
 }
 
 // A byte times ones is that byte eight times.
@@ -109,14 +78,26 @@ const (
 	highs = 0x80 * ones
 )
 
-// markUnsafe sets the highest bit of the bytes of x that are not safe. Only the lowest
-// such bit is exact: the sums carry and the differences borrow from the bytes above it, and they
-// set it in bytes that are not ASCII as well, which x itself marks. Two characters that differ in
-// one bit are found together, with that bit set.
-func markUnsafe(x uint64) uint64 {
-	quoteAmp := (x | 0x04*ones) ^ '&'*ones
-	lessMore := (x | 0x02*ones) ^ '>'*ones
-	backslash := x ^ '\\'*ones
-	del := x + ones
-	return highs & (x | del | (x - 0x20*ones) | (quoteAmp - ones) | (lessMore - ones) | (backslash - ones))
+// markSpecial sets the highest bit of the bytes of x that are not safe, and of ^ | ~ beside them,
+// which share all bits but one or two with < > \. It is 0 where there are none, and exact where all
+// of x is ASCII: elsewhere, differences borrow from the bytes that follow.
+func markSpecial(x uint64) uint64 {
+	low := (x ^ 0x02*ones) &^ (0x04 * ones) // makes 0x20 of " and &, and more than that of all from 0x20 on
+	lessMoreBackslash := (x | 0x62*ones) ^ 0x7e*ones
+	return highs & (x | (x + ones) | (0xa0*ones - low) | (highs - lessMoreBackslash))
 }
+
+// twoBytes holds, for each first byte of a character of two, which second bytes make a visible one.
+// Bytes that begin none, or a longer one, have no bit set. Their highest bit is not in the index.
+var twoBytes = func() (t [128]uint64) {
+	for r := rune(utf8.RuneSelf); r < 0x800; r++ {
+		if display.Visible(r) {
+			t[0x40|r>>6] |= 1 << (r & 0x3f)
+		}
+	}
+	return
+}()
+
+// isTwo reports whether the two lowest bytes of x, of which the first is not ASCII, are a visible
+// character.
+func isTwo(x uint64) bool { return x&0xc000 == 0x8000 && twoBytes[x&0x7f]>>(x>>8&0x3f)&1 != 0 }

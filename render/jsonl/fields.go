@@ -1,8 +1,6 @@
 package jsonl
 
 import (
-	"strconv"
-
 	"qsniff/dissect"
 	"qsniff/internal/digits"
 	"qsniff/internal/jsonw"
@@ -30,8 +28,8 @@ func enclose(dst []byte, at int, first, last byte) []byte {
 
 // appendMembers appends the members of appendObject, each after a comma.
 func (r *Renderer) appendMembers(dst []byte, m *dissect.Message, i int, depth uint8) ([]byte, int) {
-	for n := len(m.Fields); i < n; {
-		f := &m.Fields[i]
+	for fields := m.Fields; i < len(fields); {
+		f := &fields[i]
 		d := f.Def
 		switch {
 		case f.Depth < depth:
@@ -40,7 +38,11 @@ func (r *Renderer) appendMembers(dst []byte, m *dissect.Message, i int, depth ui
 			i = indexAfter(m, i)
 			continue
 		}
-		dst = append(dst, d.Member()...)
+		if start, n := d.Start(); n > 0 {
+			dst = append(dst, start[:]...)[:len(dst)+n]
+		} else {
+			dst = append(dst, d.Member()...)
+		}
 		switch {
 		case d.Kind == dissect.List:
 			dst, i = r.appendList(dst, m, i)
@@ -49,7 +51,7 @@ func (r *Renderer) appendMembers(dst []byte, m *dissect.Message, i int, depth ui
 			}
 		case d.Kind == dissect.Group:
 			dst, i = r.appendObject(dst, m, i+1, f.Depth+1)
-		case i+1 < n && m.Fields[i+1].Def.PartOf == d:
+		case d.IsInPieces() && i+1 < len(fields) && fields[i+1].Def.PartOf == d:
 			pieces := m.Pieces(i)
 			dst = r.appendMember(dst, m, i, pieces)
 			i += pieces
@@ -211,7 +213,7 @@ func (r *Renderer) appendValue(dst []byte, m *dissect.Message, f *dissect.Field)
 	case dissect.Uint:
 		return appendUint(dst, f.Num, d.Flags&dissect.AsString != 0), true
 	case dissect.Int:
-		return strconv.AppendInt(dst, int64(f.Num), 10), true
+		return digits.AppendInt(dst, int64(f.Num)), true
 	case dissect.Float:
 		v, bits := f.Float()
 		return jsonw.Float(dst, v, bits)
