@@ -264,7 +264,7 @@ func (a *Assembler) newConn(k key) *Conn {
 		a.unused = c.links[byClass].next
 	} else {
 		if len(a.fresh) == 0 {
-			a.fresh = make([]Conn, min(ConnsAtOnce, a.lim.Conns-len(a.conns)))
+			a.fresh = make([]Conn, min(max(ConnsAtFirst, len(a.conns)), a.lim.Conns-len(a.conns)))
 		}
 		c, a.fresh = &a.fresh[0], a.fresh[1:]
 		c.Slot = len(a.conns)

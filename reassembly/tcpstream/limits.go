@@ -28,9 +28,9 @@ const (
 	// command.
 	DefaultBytes = 512 << 10
 
-	// ConnsAtOnce is for how many connections memory is allocated at a time: few allocations
-	// while a table fills, and 5 KiB at most that nobody uses.
-	ConnsAtOnce = 16
+	// ConnsAtFirst is for how many connections memory is allocated at first, 5 KiB. Then it
+	// is doubled: a table fills in seven allocations.
+	ConnsAtFirst = 16
 
 	// DefaultDirBytes is one message of 65,540 bytes, the longest that a remote
 	// console sends, and about as much after a hole.
