@@ -27,11 +27,11 @@ func newStreams(size float64, q claims, r connReport) *streams {
 	return s
 }
 
-// connectionOf returns the state of c. Memory for states is doubled when they are used up:
+// connectionOf returns the state of c. Memory for states is allocated where they are used up:
 // few captures have as many connections as there are slots.
 func (s *streams) connectionOf(c *tcpstream.Conn) *connection {
 	for len(s.conns) <= c.Slot {
-		more := make([]connection, max(tcpstream.ConnsAtFirst, len(s.conns)))
+		more := make([]connection, tcpstream.MoreConns(len(s.conns)))
 		s.conns = slices.Grow(s.conns, len(more))
 		for i := range more {
 			s.conns = append(s.conns, &more[i])

@@ -220,7 +220,7 @@ func TestSessionsFill(t *testing.T) {
 	}
 }
 
-// TestConnectionsFill: the same of the states of connections, and pointers to them stay.
+// TestConnectionsFill: states of connections are allocated in 18 steps, and each stays where it is.
 func TestConnectionsFill(t *testing.T) {
 	fill := func() {
 		var s streams
@@ -236,7 +236,7 @@ func TestConnectionsFill(t *testing.T) {
 			t.Fatalf("%d connections", len(s.conns))
 		}
 	}
-	if got := testing.AllocsPerRun(3, fill); got > 2*7 && !race.Enabled {
-		t.Errorf("%v allocations, want 14 at most", got)
+	if got := testing.AllocsPerRun(3, fill); got > 2*18 && !race.Enabled {
+		t.Errorf("%v allocations, want 36 at most", got)
 	}
 }

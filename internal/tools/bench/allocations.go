@@ -19,7 +19,7 @@ func (m *commands) allocations() *group {
 		return slices.MaxFunc(m.extra, func(a, b extra) int { return cmp.Compare(a.count, b.count) })
 	}
 	return &group{name: "allocations",
-		about: "How many more allocations a command needs for the mix than for its first tenth, a packet of the rest, to two digits. While tables of TCP connections fill, they double their memory, in few allocations; other tables allocate it once. What is left is advice about one more incident, and longer lists in reports. " +
+		about: "How many more allocations a command needs for the mix than for its first tenth, a packet of the rest, to two digits. Tables of TCP connections take memory for up to 64 at a time while they fill; other tables take it once. What is left is advice about one more incident, and longer lists in reports. " +
 			"Tests assert the same of the packages.",
 		prepare: func() (err error) {
 			m.extra, err = countAllocations(short, long)
