@@ -63,9 +63,9 @@ type Record struct {
 // c.Stream.Session and change nothing in it; Learn does.
 type StreamDissector interface {
 	Proto() *Proto
-	// NewSession returns the memory for one connection. Sessions are used again
-	// after Reset.
-	NewSession(b *Budget) Session
+	// AppendSessions appends the memory for n more connections to list. Sessions are used
+	// again after Reset.
+	AppendSessions(list []Session, n int, b *Budget) []Session
 	// Frame judges what stands at the start of b, which holds all bytes of the
 	// direction that came so far from there on. c.Stream.Session is nil until
 	// the connection is known to be the protocol's.

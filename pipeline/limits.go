@@ -21,9 +21,11 @@ const (
 	sessionMemory = 256 << 10
 
 	// maxSessions is how many connections have a session at a time: 1,024 in all
-	// partitions, of 1.5 KiB each, or 5 KiB if all of their lists are full. A server
-	// has a handful of consoles.
+	// partitions, of 1.5 KiB each, or 5 KiB if all of their lists are full.
 	maxSessions = 64
+	// sessionsAtFirst is how many are made for the first connection, 8 KiB. A server has a
+	// handful of consoles.
+	sessionsAtFirst = 4
 
 	// maxSought is how many bytes of one direction are searched for the start of a
 	// message where the start of the connection was not captured. Chosen as one long

@@ -52,13 +52,13 @@ func TestGoroutineOfTheFold(t *testing.T) {
 	}
 }
 
-// counted is a source that counts its batches.
-type counted struct {
+// countingSource is a source that counts its batches.
+type countingSource struct {
 	capture.Source
 	batches int
 }
 
-func (c *counted) Read(b *capture.Batch) error {
+func (c *countingSource) Read(b *capture.Batch) error {
 	c.batches++
 	return c.Source.Read(b)
 }
@@ -66,7 +66,7 @@ func (c *counted) Read(b *capture.Batch) error {
 // TestOneJob: with one job a file is read no further before what was read is written. The batches
 // are counted without a lock, so that the race detector finds a second goroutine.
 func TestOneJob(t *testing.T) {
-	src, folded := &counted{Source: open(t, mixed(t, 4))}, 0
+	src, folded := &countingSource{Source: open(t, mixed(t, 4))}, 0
 	_, err := Run(t.Context(), Config{Source: src, Registry: protos.Registry(t), Renderer: jsonl.New(jsonl.Options{}), Out: io.Discard, Jobs: 1,
 		Progress: func(capture.Stats, func() tally.Run) {
 			if folded++; src.batches != folded {

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"qsniff/dissect"
 	"qsniff/reassembly/tcpstream"
 )
@@ -25,11 +27,12 @@ func newStreams(size float64, q claims, r connReport) *streams {
 	return s
 }
 
-// connectionOf returns the state of c. Its memory is allocated with the first connection
-// of its slot: few captures have as many connections as there are slots.
+// connectionOf returns the state of c. Memory for states is allocated where they are used up:
+// few captures have as many connections as there are slots.
 func (s *streams) connectionOf(c *tcpstream.Conn) *connection {
 	for len(s.conns) <= c.Slot {
-		more := make([]connection, tcpstream.ConnsAtOnce)
+		more := make([]connection, tcpstream.MoreConns(len(s.conns)))
+		s.conns = slices.Grow(s.conns, len(more))
 		for i := range more {
 			s.conns = append(s.conns, &more[i])
 		}

@@ -10,8 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/dissect"
 	"qsniff/internal/test/protos"
+	"qsniff/internal/test/race"
 	"qsniff/internal/test/testpcap"
+	"qsniff/reassembly/tcpstream"
 	"qsniff/render/tally"
 )
 
@@ -172,5 +175,68 @@ func TestStreamForgedLogins(t *testing.T) {
 	got, _ := told(t, b.String(), Config{Jobs: 1})
 	if n := len(got); n < 2 || got[n-2] != "EXECCOMMAND" || got[n-1] != "RESPONSE_VALUE" {
 		t.Errorf("the console is lost: %d messages, the last %q", n, got[max(0, n-2):])
+	}
+}
+
+// counted makes sessions and counts how often it was asked to.
+type counted struct {
+	dissect.StreamDissector
+	times, made int
+}
+
+type emptySession struct{ _ int }
+
+func (*emptySession) Reset() {}
+
+func (d *counted) AppendSessions(list []dissect.Session, n int, _ *dissect.Budget) []dissect.Session {
+	d.times++
+	d.made += n
+	for range n {
+		list = append(list, new(emptySession))
+	}
+	return list
+}
+
+// TestSessionsFill: sessions are doubled until there are maxSessions, and no two connections have
+// the same.
+func TestSessionsFill(t *testing.T) {
+	var p sessions
+	d := new(counted)
+	for range 2 {
+		seen := map[dissect.Session]bool{}
+		for !p.areUsedUp() {
+			x := p.take(d)
+			if seen[x] {
+				t.Fatalf("session %d has another connection already", len(seen))
+			}
+			seen[x] = true
+		}
+		for x := range seen {
+			p.giveBack(x)
+		}
+		if len(seen) != maxSessions || d.made != maxSessions || d.times != 5 {
+			t.Errorf("%d sessions used, %d made in %d steps\nwant %d, %d, 5", len(seen), d.made, d.times, maxSessions, maxSessions)
+		}
+	}
+}
+
+// TestConnectionsFill: states of connections are allocated in 18 steps, and each stays where it is.
+func TestConnectionsFill(t *testing.T) {
+	fill := func() {
+		var s streams
+		for i := range tcpstream.DefaultConns {
+			s.connectionOf(&tcpstream.Conn{Slot: i}).number = uint64(i)
+		}
+		for i, k := range s.conns {
+			if k.number != uint64(i) {
+				t.Fatalf("the connection in slot %d is %d", i, k.number)
+			}
+		}
+		if len(s.conns) != tcpstream.DefaultConns {
+			t.Fatalf("%d connections", len(s.conns))
+		}
+	}
+	if got := testing.AllocsPerRun(3, fill); got > 2*18 && !race.Enabled {
+		t.Errorf("%v allocations, want 36 at most", got)
 	}
 }

@@ -25,7 +25,8 @@ func (s *Server) NewConn(client netip.AddrPort) *Conn {
 		return nil
 	}
 	c := &Conn{server: s, dissector: s.reg.StreamOf(p)}
-	c.stream = dissect.Stream{Dir: dissect.ToServer, Opened: true, Session: c.dissector.NewSession(&dissect.Budget{Limit: maxRequest})}
+	c.stream = dissect.Stream{Dir: dissect.ToServer, Opened: true,
+		Session: c.dissector.AppendSessions(nil, 1, &dissect.Budget{Limit: maxRequest})[0]}
 	c.ctx = dissect.Context{Src: client, Dst: s.book.Server, Stream: &c.stream}
 	return c
 }

@@ -26,6 +26,7 @@ type FindingCollector struct {
 	// kept is a table for each severity: a flood that makes notes cannot evict errors.
 	kept    [finding.Error + 1]*lru.Table[repeatKey, Repeats]
 	numbers map[*finding.Code]uint32
+	rooms   []uint64 // for the first frame of findings that are new
 	evicted map[evictedKey]*Repeats
 	sum     FindingSummary
 }
@@ -122,6 +123,9 @@ func (c *FindingCollector) add(frame uint64, nanos int64, server, client netip.A
 	if r.Count == 0 {
 		r.Expert, r.Server, r.Client, r.First, r.Last, r.Frame = found.Expert, server, client, nanos, nanos, frame
 		r.Detail = append(r.Detail, found.Detail...)
+		if r.Frames == nil {
+			r.Frames = c.roomForFrame()
+		}
 	}
 	if r.Client.Port() != client.Port() {
 		r.Client = netip.AddrPortFrom(client.Addr(), 0)
@@ -132,6 +136,17 @@ func (c *FindingCollector) add(frame uint64, nanos int64, server, client netip.A
 	}
 	r.Last = max(r.Last, nanos)
 	r.addFrames(found.Frames, frame)
+}
+
+// roomForFrame returns an empty list with room for one frame, which is all that most findings
+// have.
+func (c *FindingCollector) roomForFrame() []uint64 {
+	if len(c.rooms) == 0 {
+		c.rooms = make([]uint64, framesAtOnce)
+	}
+	r := c.rooms[:0:1]
+	c.rooms = c.rooms[1:]
+	return r
 }
 
 // addFrames adds the frames of the evidence, or else the frame that decided the finding.

@@ -77,6 +77,37 @@ func TestFindingOptions(t *testing.T) {
 	}
 }
 
+// TestRepeatsFill: most findings are made once, and their frames are allocated together. Of those
+// that were made again, each keeps its own.
+func TestRepeatsFill(t *testing.T) {
+	c := NewFindingCollector(FindingOptions{})
+	note := found(toyNote, 1, "")
+	n := 0
+	add := func() {
+		n++
+		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}), 4000)
+		c.AddFinding(uint64(n), start, server1, client, note)
+	}
+	if got := testing.AllocsPerRun(framesAtOnce*3/2, add); got > 0 && !race.Enabled {
+		t.Errorf("%v allocations for a finding", got)
+	}
+	last := n
+	for n = 0; n < last; {
+		add()
+		c.AddFinding(uint64(n+1000), start, server1, netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}), 4000), note)
+	}
+	s := c.Summary()
+	for i := range s.Repeats {
+		r := &s.Repeats[i]
+		if want := []uint64{r.Frame, r.Frame + 1000}; !slices.Equal(r.Frames, want) {
+			t.Errorf("frames of a finding\n got %v\nwant %v", r.Frames, want)
+		}
+	}
+	if len(s.Repeats) != last {
+		t.Errorf("%d findings, want %d", len(s.Repeats), last)
+	}
+}
+
 // TestRepeatsEvicted: a flood of notes evicts notes and no errors; what was evicted is still in the
 // counts, and nothing is allocated for it.
 func TestRepeatsEvicted(t *testing.T) {

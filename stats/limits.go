@@ -28,6 +28,8 @@ const (
 	// maxFrames is how many frames are listed of a finding with repeats. Chosen: enough to look
 	// one up and compare it with others.
 	maxFrames = 8
+	// framesAtOnce is for how many findings with one frame memory is allocated at a time, 2 KiB.
+	framesAtOnce = 256
 
 	// maxPollers is how many clients at a server are kept that asked more than once, and as many that
 	// asked once, 1.3 MiB each. Chosen: a host has hundreds of clients that come again.

@@ -18,7 +18,7 @@ func BenchmarkMessage(b *testing.B) {
 	} {
 		b.Run(bc.name, func(b *testing.B) {
 			d := New()
-			s := d.NewSession(&dissect.Budget{Limit: 1 << 20})
+			s := newSession(&dissect.Budget{Limit: 1 << 20})
 			c := context(dissect.ToClient, s)
 			packets := [2][]byte{packetBytes(2, numValue, bc.body), packetBytes(3, numValue, bc.body)}
 			m := new(dissect.Message)

@@ -126,7 +126,7 @@ func TestFrame(t *testing.T) {
 		{"characters, nothing follows", `0d000000 01000000 00000000 c3a9 c3a9 62`, dissect.ToClient, true, "17 0 false"},
 		{"characters, the wrong number", `0d000000 01000000 00000000 c3a9 c3a9 0000`, dissect.ToClient, false, "17 0 false"},
 	} {
-		c := context(tc.dir, New().NewSession(&dissect.Budget{}))
+		c := context(tc.dir, newSession(&dissect.Budget{}))
 		c.Stream.Last = tc.last
 		r := New().Frame(c, hextest.Bytes(t, tc.in))
 		if got := fmt.Sprint(r.Len, r.Need, r.Bad); got != tc.want || r.Conf == dissect.No {
@@ -207,7 +207,7 @@ func TestResync(t *testing.T) {
 	for _, dir := range []dissect.Direction{dissect.ToServer, dissect.ToClient} {
 		for range 10 {
 			b, ends := randomStream(r, dir, 5)
-			c := context(dir, d.NewSession(&dissect.Budget{}))
+			c := context(dir, newSession(&dissect.Budget{}))
 			starts := append([]int{0}, ends...)
 			for at := range b {
 				want := len(b)
@@ -243,7 +243,7 @@ func TestResync(t *testing.T) {
 // Behind a gap, Squad's stray bytes stand between packets.
 func TestResyncStray(t *testing.T) {
 	b := hextest.Bytes(t, `"text" 0000`+value+empty+stray+value+empty+stray)
-	c := context(dissect.ToClient, New().NewSession(&dissect.Budget{}))
+	c := context(dissect.ToClient, newSession(&dissect.Budget{}))
 	for _, last := range []bool{false, true} {
 		if skip, need := New().Resync(c, b, last); skip != 6 || need != 0 {
 			t.Errorf("last %v\ngot  %d, needs %d\nwant 6", last, skip, need)

@@ -39,7 +39,7 @@ func FuzzFrame(f *testing.F) {
 		d := New()
 		c := context(dissect.Direction(how%3), nil)
 		if how&4 != 0 {
-			s := d.NewSession(&dissect.Budget{}).(*session)
+			s := newSession(&dissect.Budget{})
 			s.afterEmpty = how&8 != 0
 			c.Stream.Session = s
 		}
@@ -179,9 +179,46 @@ func TestSessionSize(t *testing.T) {
 	}
 }
 
+// newSession returns the memory for one connection.
+func newSession(b *dissect.Budget) *session { return New().AppendSessions(nil, 1, b)[0].(*session) }
+
+// Sessions that are allocated together have nothing else in common.
+func TestSessionsShareNothing(t *testing.T) {
+	const n = 32
+	var list []dissect.Session
+	if got := testing.AllocsPerRun(1, func() { list = New().AppendSessions(list[:0], n, new(dissect.Budget)) }); got > 4 && !race.Enabled {
+		t.Errorf("%v allocations for %d sessions", got, n)
+	}
+	for round := range uint64(3) { // within their first room, at its end, and beyond
+		for i := range list {
+			s := list[i].(*session)
+			for range askedAtFirst {
+				s.asked = append(s.asked, request{seq: uint64(i)})
+			}
+			for range framesAtFirst {
+				s.cur.frames, s.ended.frames = append(s.cur.frames, uint64(i)), append(s.ended.frames, uint64(i)+round)
+			}
+		}
+	}
+	for i := range list {
+		s := list[i].(*session)
+		isOwn := func(at int, frame, more uint64) bool { return frame == uint64(i)+more*uint64(at/framesAtFirst) }
+		for at, q := range s.asked {
+			if q.seq != uint64(i) {
+				t.Errorf("request %d of session %d is that of session %d", at, i, q.seq)
+			}
+		}
+		for at := range s.cur.frames {
+			if !isOwn(at, s.cur.frames[at], 0) || !isOwn(at, s.ended.frames[at], 1) {
+				t.Errorf("frame %d of session %d is another one's", at, i)
+			}
+		}
+	}
+}
+
 // The lists of a session serve the next connection too: consoles come and go.
 func TestSessionReused(t *testing.T) {
-	s := New().NewSession(&dissect.Budget{Limit: 1 << 20}).(*session)
+	s := newSession(&dissect.Budget{Limit: 1 << 20})
 	fill := func() {
 		for range maxAsked {
 			s.asked = append(s.asked, request{})
@@ -284,7 +321,7 @@ func TestResyncIsLinear(t *testing.T) {
 			b = append(b, 'x')
 		}
 	}
-	c := context(dissect.ToClient, New().NewSession(&dissect.Budget{}))
+	c := context(dissect.ToClient, newSession(&dissect.Budget{}))
 	calls, looked := 0, 0
 	lo, need := 0, 1
 	for n := 0; n < len(b); n += 100 {

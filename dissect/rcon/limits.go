@@ -31,6 +31,8 @@ const (
 	// its probe, tools that write a script at once a dozen. The oldest is
 	// evicted: its reply then lacks the command.
 	maxAsked = 16
+	// askedAtFirst is for how many of them there is room at first: a command and its probe.
+	askedAtFirst = 2
 	// maxCommand is how much of a command stands beside its reply: a line's worth.
 	maxCommand = 64
 	// maxFrames is how many packets of a reply are listed. At 4 KiB a packet that

@@ -77,8 +77,23 @@ func New() *Dissector { return &Dissector{} }
 // Proto describes the protocol.
 func (*Dissector) Proto() *dissect.Proto { return &proto }
 
-// NewSession returns the memory for one connection.
-func (*Dissector) NewSession(b *dissect.Budget) dissect.Session { return &session{budget: b} }
+// AppendSessions appends the memory for n connections to list. Sessions and their lists are
+// each allocated together.
+func (*Dissector) AppendSessions(list []dissect.Session, n int, b *dissect.Budget) []dissect.Session {
+	all, asked, frames := make([]session, n), make([]request, n*askedAtFirst), make([]uint64, 2*n*framesAtFirst)
+	for i := range all {
+		s := &all[i]
+		s.budget = b
+		s.asked, asked = cutRoom(asked, askedAtFirst)
+		s.cur.frames, frames = cutRoom(frames, framesAtFirst)
+		s.ended.frames, frames = cutRoom(frames, framesAtFirst)
+		list = append(list, s)
+	}
+	return list
+}
+
+// cutRoom returns an empty list with room for n members of all, and the rest of all.
+func cutRoom[T any](all []T, n int) (room, rest []T) { return all[:0:n], all[n:] }
 
 // view is what a dissector may know of a message's connection.
 type view struct {

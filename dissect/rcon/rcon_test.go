@@ -138,7 +138,7 @@ func TestDissect(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			b := hextest.Bytes(t, tc.in)
 			budget := &dissect.Budget{}
-			c := context(tc.dir, New().NewSession(budget))
+			c := context(tc.dir, newSession(budget))
 			m := dissecttest.RunStream(New(), c, b, len(b))
 			dissecttest.CheckInvariants(t, m)
 			if got := show(m); got != tc.want {
@@ -277,7 +277,7 @@ func TestAllocations(t *testing.T) {
 	}
 	d := New()
 	budget := &dissect.Budget{Limit: 1 << 20}
-	s := d.NewSession(budget)
+	s := newSession(budget)
 	m := new(dissect.Message)
 	turn := func(dir dissect.Direction, b []byte) func() {
 		c := context(dir, s)

@@ -53,9 +53,6 @@ func (s *session) addPart(frame uint64, m *dissect.Message, p *packet) {
 	r.parts++
 	r.last = p.n
 	r.length += p.n
-	if r.frames == nil {
-		r.frames = make([]uint64, 0, framesAtFirst)
-	}
 	if n := len(r.frames); n < maxFrames && (n == 0 || r.frames[n-1] != frame) {
 		r.frames = append(r.frames, frame)
 	}

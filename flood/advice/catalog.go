@@ -218,14 +218,15 @@ func patternsOf(protos []*dissect.Proto, wants func(*dissect.Type) bool, forms f
 // sighting, which has a type and no bytes, can be compared with them.
 func (x *packetSet) indexForms(all []*dissect.Proto) {
 	x.forms = map[*dissect.Type][]form{}
+	var forms []form // of few types any matches
 	for _, p := range all {
 		for _, t := range p.Types {
-			forms := x.formsOf(t.Wire, false)
+			forms = x.appendForms(forms[:0], t.Wire, false)
 			if t.BringsToken() {
-				forms = append(forms, x.formsOf(t.Token.Plain, true)...)
+				forms = x.appendForms(forms, t.Token.Plain, true)
 			}
 			if slices.ContainsFunc(forms, func(f form) bool { return f.matched != nil }) {
-				x.forms[t] = forms
+				x.forms[t] = slices.Clone(forms)
 			}
 		}
 		if len(p.Mark) > 0 {
@@ -238,8 +239,9 @@ func (x *packetSet) indexForms(all []*dissect.Proto) {
 	x.hasParts = slices.ContainsFunc(x.patterns, func(w dissect.Pattern) bool { return part.HasBytesOf(&w) })
 }
 
-// formsOf returns the forms that the patterns of a type stand for, but for mistakes of servers.
-func (x *packetSet) formsOf(wire []dissect.Pattern, isPlain bool) (list []form) {
+// appendForms appends the forms that the patterns of a type stand for, but for mistakes of
+// servers.
+func (x *packetSet) appendForms(list []form, wire []dissect.Pattern, isPlain bool) []form {
 	for i := range wire {
 		if wire[i].IsMistake {
 			continue
@@ -270,6 +272,9 @@ func stricterMax(a, b int) int {
 func lowerCase(w *dissect.Pattern) dissect.Pattern {
 	const anyCase, small = 0xdf, 0x20
 	q := *w
+	if !slices.Contains(w.Mask, anyCase) {
+		return q
+	}
 	q.Value, q.Mask = slices.Clone(w.Value), slices.Clone(w.Mask)
 	for i, m := range q.Mask {
 		if m == anyCase {

@@ -178,3 +178,19 @@ func checkSighting(t *testing.T, file string, c *catalog, s *track.Sighting, b [
 	}
 	return found
 }
+
+// TestLowerCase: letters of either case become small ones, and only for these a copy is made.
+func TestLowerCase(t *testing.T) {
+	w := dissect.Pattern{Value: []byte("\xff\xffGET"), Mask: []byte{0xff, 0xff, 0xdf, 0xff, 0xdf}, MinLen: 5}
+	if q := lowerCase(&w); string(q.Value) != "\xff\xffgEt" || string(q.Mask) != "\xff\xff\xff\xff\xff" || q.MinLen != 5 || string(w.Value) != "\xff\xffGET" {
+		t.Errorf("got %+v of %+v", q, w)
+	}
+	w.Mask = []byte{0xff, 0xff, 0xff, 0, 0xff}
+	if got := testing.AllocsPerRun(10, func() {
+		if q := lowerCase(&w); &q.Value[0] != &w.Value[0] || &q.Mask[0] != &w.Mask[0] {
+			t.Error("it was copied")
+		}
+	}); got > 0 {
+		t.Errorf("%v allocations", got)
+	}
+}

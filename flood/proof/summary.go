@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"qsniff/dissect"
 	"qsniff/track"
@@ -102,20 +103,19 @@ func (c *Collector) Summary() *Summary {
 
 // report returns the source as the summary lists it.
 func (x *provenSource) report(h track.Host) Source {
-	out := Source{Addr: h.Addr(), First: min(x.first, x.last), Last: x.last, Methods: x.methods, Proofs: x.proofs, HasMore: x.hasMore}
+	out := Source{Addr: h.Addr(), First: min(x.first, x.last), Last: x.last, Methods: x.methods, Proofs: x.proofs, HasMore: x.hasMore,
+		Servers: make([]Server, 0, x.kept)}
 	for _, e := range x.servers[:x.kept] {
 		out.Servers = append(out.Servers, Server{e.AddrPort(), e.isTCP})
 	}
 	return out
 }
 
-// Names returns the names of the methods in outputs.
-func (h Method) Names() []string {
-	var words []string
-	for i, w := range [...]string{"challenge", "handshake"} {
-		if h&(1<<i) != 0 {
-			words = append(words, w)
-		}
-	}
-	return words
-}
+// methodNames are the names of each set of methods in outputs.
+var methodNames = [...]string{Challenge: "challenge", Handshake: "handshake", Challenge | Handshake: "challenge handshake"}
+
+// String returns the names of the methods in outputs, separated by blanks.
+func (h Method) String() string { return methodNames[h] }
+
+// Names returns the names one by one.
+func (h Method) Names() []string { return strings.Fields(h.String()) }

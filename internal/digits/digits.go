@@ -29,7 +29,13 @@ func AppendSeconds(dst []byte, nanos int64, width int) []byte {
 }
 
 // Grouped writes n with a comma between groups of three digits: 4,812.
-func Grouped(n int64) string { return string(AppendGrouped(nil, n)) }
+func Grouped(n int64) string {
+	if n >= 0 && n < 1000 {
+		return strconv.FormatInt(n, 10) // allocates nothing below 100
+	}
+	var buf [26]byte // of the longest number
+	return string(AppendGrouped(buf[:0], n))
+}
 
 // AppendGrouped appends n as Grouped writes it.
 func AppendGrouped(dst []byte, n int64) []byte {

@@ -18,6 +18,11 @@ func TestGrouped(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
 	}
+	for n, most := range map[int64]float64{0: 0, 99: 0, 1000: 1, math.MinInt64: 1} {
+		if got := testing.AllocsPerRun(10, func() { Grouped(n) }); got > most {
+			t.Errorf("%v allocations for %d, want %v at most", got, n, most)
+		}
+	}
 }
 
 func TestElapsed(t *testing.T) {

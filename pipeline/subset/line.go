@@ -74,10 +74,12 @@ func (l *line) roomFor(n int) *block {
 		l.held[k-1].cost += cost
 		return l.held[k-1]
 	}
-	b := new(block)
-	if k := len(l.unused); k > 0 {
-		b, l.unused = l.unused[k-1], l.unused[:k-1]
+	if len(l.unused) == 0 {
+		l.unused = append(l.unused, new(block))
 	}
+	k := len(l.unused) - 1
+	b := l.unused[k]
+	l.unused = l.unused[:k]
 	if !l.counts && cap(b.Buf) < max(n, blockBytes) {
 		b.Buf = make([]byte, 0, max(n, blockBytes))
 	}

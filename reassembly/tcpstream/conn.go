@@ -247,6 +247,9 @@ func (a *Assembler) updateLists(c *Conn) {
 // isHolding reports whether h keeps bytes or waits for those before a FIN.
 func (h *half) isHolding() bool { return h.waits|h.runs != 0 || h.hasFIN }
 
+// MoreConns returns for how many connections memory is allocated where that for n is used up.
+func MoreConns(n int) int { return min(max(connsAtFirst, n), connsAtOnce) }
+
 // newConn enters a connection for k, whose Ends the caller sets. If the table is full, it
 // evicts another one.
 func (a *Assembler) newConn(k key) *Conn {
@@ -264,7 +267,7 @@ func (a *Assembler) newConn(k key) *Conn {
 		a.unused = c.links[byClass].next
 	} else {
 		if len(a.fresh) == 0 {
-			a.fresh = make([]Conn, min(ConnsAtOnce, a.lim.Conns-len(a.conns)))
+			a.fresh = make([]Conn, min(MoreConns(len(a.conns)), a.lim.Conns-len(a.conns)))
 		}
 		c, a.fresh = &a.fresh[0], a.fresh[1:]
 		c.Slot = len(a.conns)

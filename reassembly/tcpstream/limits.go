@@ -28,9 +28,11 @@ const (
 	// command.
 	DefaultBytes = 512 << 10
 
-	// ConnsAtOnce is for how many connections memory is allocated at a time: few allocations
-	// while a table fills, and 5 KiB at most that nobody uses.
-	ConnsAtOnce = 16
+	// connsAtFirst is for how many connections memory is allocated at first, 5 KiB. Then it
+	// is doubled, by connsAtOnce at most: a table fills in 18 allocations. Doubled to the end,
+	// it had up to a megabyte that nobody used.
+	connsAtFirst = 16
+	connsAtOnce  = 64
 
 	// DefaultDirBytes is one message of 65,540 bytes, the longest that a remote
 	// console sends, and about as much after a hole.

@@ -45,6 +45,24 @@ func TestSYNFlood(t *testing.T) {
 	}
 }
 
+// TestFillsInFewAllocations: memory for connections is doubled at first, then grows by 64.
+func TestFillsInFewAllocations(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	allocations := func(conns int) float64 {
+		return testing.AllocsPerRun(3, func() {
+			b := &bench{Assembler: tcpstream.New(tcpstream.Limits{}, &eater{}), now: 1000 * second}
+			for i := range conns {
+				b.synFrom(i)
+			}
+		})
+	}
+	if got := allocations(tcpstream.DefaultConns) - allocations(1); got > 17 {
+		t.Errorf("allocations for all connections but the first\n got %v\nwant 17 at most", got)
+	}
+}
+
 // TestFloodSparesConversations: half a message waits for its end while a million
 // SYNs go by, some of them refused.
 func TestFloodSparesConversations(t *testing.T) {

@@ -101,14 +101,21 @@ type findingRow struct {
 // groupByServer groups repeats, which are ordered worst first. Servers, groups and rows come in
 // the order of their first repeat.
 func groupByServer(all []stats.Repeats) (servers []*serverFindings) {
-	byName := map[string]*serverFindings{}
+	type key struct {
+		server  netip.AddrPort
+		evicted bool
+	}
+	byKey := map[key]*serverFindings{}
 	for i := range all {
 		r := &all[i]
-		name := serverHeading(r)
-		s := byName[name]
+		k := key{evicted: r.Evicted > 0}
+		if r.Server.IsValid() {
+			k.server = r.Server
+		}
+		s := byKey[k]
 		if s == nil {
-			s = &serverFindings{server: name, byFault: map[finding.Fault]*faultFindings{}}
-			byName[name] = s
+			s = &serverFindings{server: serverHeading(r), byFault: map[finding.Fault]*faultFindings{}}
+			byKey[k] = s
 			servers = append(servers, s)
 		}
 		fault := r.Expert.Code.Fault

@@ -3,7 +3,6 @@ package text
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"qsniff/flood/proof"
@@ -27,7 +26,7 @@ func AppendProven(dst []byte, x *render.Proven, opt Options) []byte {
 	for i := range list {
 		s := &list[i]
 		t.rows = append(t.rows, tableRow{cells: []string{s.Addr.String(), grouped(s.Proofs), p.formatSecond(s.First), p.formatSecond(s.Last),
-			strings.Join(s.Methods.Names(), " "), serverOf(s)}})
+			s.Methods.String(), serverOf(s)}})
 	}
 	p.writeTable(&t)
 	p.dst = append(p.dst, '\n')

@@ -8,6 +8,7 @@ import (
 
 	"qsniff/flood/proof"
 	"qsniff/internal/display"
+	"qsniff/internal/test/race"
 	"qsniff/render"
 	"qsniff/render/tally"
 )
@@ -49,5 +50,23 @@ func TestProvenWidth(t *testing.T) {
 func TestProvenNobody(t *testing.T) {
 	if out := AppendProven(nil, &render.Proven{}, Options{}); len(out) > 0 {
 		t.Errorf("got %q", out)
+	}
+}
+
+// TestProvenAllocations: more proofs, by more methods, allocate nothing.
+func TestProvenAllocations(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	p := provenExample()
+	allocations := func(proofs uint64, m proof.Method) float64 {
+		for i := range p.Sources {
+			p.Sources[i].Proofs, p.Sources[i].Methods = proofs, m
+		}
+		dst := make([]byte, 0, 16<<10)
+		return testing.AllocsPerRun(10, func() { dst = AppendProven(dst[:0], p, Options{UTC: true}) })
+	}
+	if few, many := allocations(1, proof.Challenge), allocations(99, proof.Challenge|proof.Handshake); many > few {
+		t.Errorf("%v allocations for one proof, %v for many", few, many)
 	}
 }

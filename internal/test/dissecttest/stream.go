@@ -32,7 +32,7 @@ type half struct {
 // checked with CheckInvariants.
 func NewConversation(t testing.TB, d dissect.StreamDissector, budget int) *Conversation {
 	v := &Conversation{t: t, d: d, Budget: dissect.Budget{Limit: budget}}
-	v.session = d.NewSession(&v.Budget)
+	v.session = d.AppendSessions(nil, 1, &v.Budget)[0]
 	v.Stream = dissect.Stream{Session: v.session, Opened: true}
 	return v
 }

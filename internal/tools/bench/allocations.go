@@ -19,7 +19,7 @@ func (m *commands) allocations() *group {
 		return slices.MaxFunc(m.extra, func(a, b extra) int { return cmp.Compare(a.count, b.count) })
 	}
 	return &group{name: "allocations",
-		about: "How many more allocations a command needs for the mix than for its first tenth, a packet of the rest, to two digits. What tables take while they fill is in both, but for that of TCP connections: it has room for 16,384, and a million packets of the mix have some 3,000, which are about 0.02 of the figure. " +
+		about: "How many more allocations a command needs for the mix than for its first tenth, a packet of the rest, to two digits. Tables of TCP connections take memory for up to 64 at a time while they fill; other tables take it once. What is left is advice about one more incident, and longer lists in reports. " +
 			"Tests assert the same of the packages.",
 		prepare: func() (err error) {
 			m.extra, err = countAllocations(short, long)
