@@ -25,7 +25,7 @@ func TestToolsTakeAdvice(t *testing.T) {
 					return
 				}
 				if _, err := exec.LookPath("ipset"); err != nil {
-					t.Skip("ipset is not installed")
+					t.Skip(noIPSet)
 				}
 				w := &iptWriter{plan: &p}
 				toolTakes(t, p.formatIPTables(), "sh", "-ec", strings.Join(w.createSets(), "\n")+"\n"+p.iptablesName()+"-restore -n --test")
