@@ -58,6 +58,9 @@ func (t *Table) SetSize(width, height int) {
 	t.show()
 }
 
+// Rows returns how many rows there are.
+func (t *Table) Rows() int { return t.rows }
+
 // SetRows sets how many rows there are.
 func (t *Table) SetRows(n int) {
 	t.rows = n

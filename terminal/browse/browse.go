@@ -186,6 +186,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // keeps the clock running while something is under way.
 func (m *Model) refresh() tea.Cmd {
 	m.layOut()
+	isDone := m.index.done() // asked first: what is listed in between is taken over at the next tick
 	m.table.SetRows(m.index.len())
 	if m.goFrame != 0 && m.index.has(m.goFrame) {
 		m.table.Select(m.index.findFrame(m.goFrame))
@@ -197,7 +198,7 @@ func (m *Model) refresh() tea.Cmd {
 	} else if m.message.Event() != r.Event {
 		m.message.SetEvent(r.Event)
 	}
-	if m.fetching != nil || m.writing || !m.index.done() {
+	if m.fetching != nil || m.writing || !isDone {
 		cmds = append(cmds, m.tick())
 	}
 	return tea.Batch(cmds...)

@@ -126,6 +126,19 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestCountIsThatOfTheList: the line below does not count messages that the list does not have yet.
+func TestCountIsThatOfTheList(t *testing.T) {
+	m := newModel(t, "a2s/full-poll.pcap", 80, 24)
+	m.table.SetRows(3) // as when more were found after the last Update
+	if got := ansi.Strip(m.state()); !strings.HasPrefix(got, "1 of 3 messages") || strings.Contains(got, "? keys") {
+		t.Errorf("got  %q\nwant 1 of 3 messages, and that the capture is being read", got)
+	}
+	m.refresh()
+	if got := ansi.Strip(m.state()); !strings.HasPrefix(got, "1 of 9 messages") || !strings.Contains(got, "? keys") {
+		t.Errorf("after a refresh\n got %q\nwant 1 of 9 messages  ? keys", got)
+	}
+}
+
 func TestFindings(t *testing.T) {
 	m := newModel(t, "stories/rcon-guessing.pcap", 80, 24)
 	keys(t, m, "g", "n")

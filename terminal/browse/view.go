@@ -239,11 +239,12 @@ func (m *Model) rule(p pane) string {
 }
 
 // state returns the line below: what is selected, of how many, the filter, and how far the
-// capture is read; or what the last key did.
+// capture is read; or what the last key did. Messages that were found since the last Update
+// do not count yet: a key that goes to the last one would not reach them.
 func (m *Model) state() string {
-	x := m.index
+	x, n := m.index, m.table.Rows()
 	x.mu.RLock()
-	n, err, isDone, isFull, stats := x.n, x.err, x.isDone, x.isFull, x.stats
+	err, isDone, isFull, stats := x.err, x.isDone && x.n == n, x.isFull, x.stats
 	x.mu.RUnlock()
 	right := " ? keys  q end"
 	if !isDone {
