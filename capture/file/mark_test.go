@@ -47,7 +47,12 @@ func TestMarks(t *testing.T) {
 		if len(marks) < 1 {
 			t.Errorf("%s: no marks", name)
 		}
-		for _, m := range marks {
+		step := 1
+		if testing.Short() { // each mark reads the rest of the capture
+			step = 1 + len(marks)/50
+		}
+		for i := 0; i < len(marks); i += step {
+			m := marks[i]
 			again := r.Resume(m, bytes.NewReader(data[m.Offset:]))
 			var got []string
 			var err error
