@@ -41,10 +41,11 @@ const testPatience = 45 * time.Second
 
 // process is a qsniff-hub at work.
 type process struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	page string // its address
-	log  lockedBuffer
+	t     *testing.T
+	cmd   *exec.Cmd
+	page  string // its address
+	token string // of the page, that get brings; empty: none
+	log   lockedBuffer
 }
 
 // lockedBuffer is what a process prints.
@@ -72,10 +73,16 @@ func command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts a hub, and waits until it is ready.
+// start starts a hub whose page is open to all, and waits until it is ready.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, page: freeport.Addr(t)}
+	return startWithToken(t, "", args...)
+}
+
+// startWithToken starts a hub whose page wants a token, unless that is empty, and waits until it is ready.
+func startWithToken(t *testing.T, token string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, page: freeport.Addr(t), token: token}
 	p.cmd = command(append([]string{"run", "--listen", p.page}, args...)...)
 	p.cmd.Stderr = &p.log
 	if err := p.cmd.Start(); err != nil {
@@ -94,7 +101,14 @@ func start(t *testing.T, args ...string) *process {
 
 // get returns an answer of the hub, empty if there is none.
 func (p *process) get(path string) string {
-	r, err := http.Get("http://" + p.page + path)
+	q, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, "http://"+p.page+path, nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if p.token != "" {
+		q.Header.Set("Authorization", "Bearer "+p.token)
+	}
+	r, err := http.DefaultClient.Do(q)
 	if err != nil {
 		return ""
 	}
@@ -246,6 +260,43 @@ func TestFleet(t *testing.T) {
 	if !strings.Contains(third.get("/metrics")+second.get("/metrics"), "\nqsniff_hub_events_uncertain_total 0\n") {
 		t.Error("a hub that ended in order left something uncertain")
 	}
+}
+
+// TestReload: SIGHUP reads the token and the services again, or neither.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	const before, after = "0123456789abcdef-before", "0123456789abcdef-after"
+	dir := t.TempDir()
+	secretFile, token := writeSecret(t, dir, "secret", "of all sensors and hubs"), writeSecret(t, dir, "token", before)
+	hooks := writeSecret(t, dir, "hooks", "json http://127.0.0.1:9/first\n")
+	p := startWithToken(t, before, "--secret", secretFile, "--store", filepath.Join(dir, "store"), "--nats-listen", freeport.Addr(t),
+		"--webhooks", hooks, "--web-token-file", token)
+	one := p.sinks()
+	reload := func(text, result string) {
+		t.Helper()
+		writeSecret(t, dir, "token", text)
+		n := strings.Count(p.log.String(), result)
+		if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		timing.Await(t, result, func() bool { return strings.Count(p.log.String(), result) > n })
+	}
+	writeSecret(t, dir, "hooks", "json http://127.0.0.1:9/first\njson http://127.0.0.2:9/second\n")
+	reload("short", `msg="nothing was reloaded"`)
+	if got := p.sinks(); got == 0 || got != one {
+		t.Errorf("with a bad token\ngot  %d sinks\nwant the %d of before, and more than none", got, one)
+	}
+	reload(after, "msg=reloaded")
+	if got := p.sinks(); got != 0 {
+		t.Errorf("the token of before still shows %d sinks", got)
+	}
+	p.token = after
+	timing.Await(t, "the second service is there", func() bool { return p.sinks() == one+1 })
+}
+
+// sinks returns how many sinks of notes the metrics name.
+func (p *process) sinks() int {
+	return strings.Count(p.get("/metrics"), "\nqsniff_told_retries_total{")
 }
 
 // exportAll exports what is there.
