@@ -191,6 +191,14 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// TestMedianOf: the whole sample, that of the median of CPU time.
+func TestMedianOf(t *testing.T) {
+	of := func(cpu, wall time.Duration) sample { return sample{cpu: cpu, wall: wall} }
+	if got, want := medianOf([]sample{of(9, 1), of(2, 5), of(4, 3)}), of(4, 3); got != want {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
 // TestGreatest: the row is of the command with the most, and names it.
 func TestGreatest(t *testing.T) {
 	of := func(name string, mib int64) *command {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -55,12 +57,34 @@ func (c *command) line() string {
 // short returns the command without program and capture.
 func (c *command) short() string { return strings.Join(c.before, " ") }
 
-// run takes a sample of the command.
+// briefly is what a run takes of which one sample is little: what else the machine does in such a time
+// changes it by a tenth.
+const briefly = time.Second
+
+// briefRuns is how often such a command runs in a round.
+const briefRuns = 5
+
+// run takes a sample of the command. Of one that is brief that is the run with the median of CPU time.
 func (c *command) run() (sample, error) {
 	if c.cable != nil {
 		return c.listen()
 	}
-	return c.read()
+	var all []sample
+	for {
+		s, err := c.read()
+		if all = append(all, s); err != nil {
+			return s, err
+		}
+		if s.wall >= briefly || len(all) == briefRuns {
+			return medianOf(all), nil
+		}
+	}
+}
+
+// medianOf returns the sample with the median of CPU time.
+func medianOf(all []sample) sample {
+	slices.SortFunc(all, func(a, b sample) int { return cmp.Compare(a.cpu, b.cpu) })
+	return all[len(all)/2]
 }
 
 // read times the command once. Its output goes to the null device.
@@ -180,7 +204,11 @@ func (g *group) measure(rounds int, interrupted <-chan os.Signal, log io.Writer)
 	for round := first; round <= rounds && len(g.commands) > 0; round++ {
 		fmt.Fprintf(log, "%s: round %d of %d\n", g.name, round, rounds)
 		for _, c := range g.commands {
-			s, err := c.run()
+			run := c.run
+			if g.once { // for what does not change from run to run
+				run = c.read
+			}
+			s, err := run()
 			select {
 			case <-interrupted:
 				return errInterrupted

@@ -111,7 +111,7 @@ func formatNumber(v float64) string {
 }
 
 func (r *result) appendTimes(b []byte) []byte {
-	b = append(b, "\n## Times and memory\n\nCommands of one group ran in turns.\n\n"...)
+	b = append(b, "\n## Times and memory\n\nCommands of one group ran in turns. One that takes less than a second ran five times a turn; the run with the median of CPU time counts.\n\n"...)
 	b = appendRow(b, "group", "command", "packets", "wall s", "min..max", "packets/s", "CPU s", "peak MiB")
 	b = appendRow(b, "---", "---", "---:", "---:", "---:", "---:", "---:", "---:")
 	for _, g := range r.plan.groups {
