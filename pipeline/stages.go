@@ -24,7 +24,7 @@ type stages struct {
 	flooded    flooded
 
 	queued atomic.Int32 // batches that the fold has not finished
-	mu     sync.Mutex   // held by the reader's goroutine while it runs the fold, and once the run has ended
+	mu     sync.Mutex   // held by the reader's goroutine while it runs the fold
 	ended  chan error   // how the run ended there
 }
 
@@ -152,7 +152,8 @@ func (s *stages) foldBatches(ctx context.Context) error {
 		case err := <-s.ended:
 			return err
 		case <-ctx.Done():
-			s.mu.Lock() // it stays: nothing is folded any more
+			s.mu.Lock() // what the reader's goroutine folds is finished, and it folds nothing any more
+			defer s.mu.Unlock()
 			return ctx.Err()
 		}
 		enough, err := s.merge(ctx, b)

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"qsniff/capture"
 	"qsniff/internal/test/protos"
+	"qsniff/internal/test/timing"
+	"qsniff/netlayer"
 	"qsniff/render"
 	"qsniff/render/jsonl"
 	"qsniff/render/tally"
@@ -106,4 +110,34 @@ func (f *failing) Read(b *capture.Batch) error {
 		return f.err
 	}
 	return f.Source.Read(b)
+}
+
+// endedInside is a source whose run is ended while the reader is at its first packet, and that goes on
+// with it once Run has returned.
+type endedInside struct {
+	capture.Source
+	end      context.CancelFunc
+	returned chan struct{}
+	once     sync.Once
+}
+
+func (e *endedInside) Decode(p *netlayer.Packet, raw *capture.Packet) {
+	e.once.Do(func() {
+		e.end()
+		<-e.returned
+	})
+	p.Decode(raw.Link, raw.Data, int(raw.Wire))
+}
+
+// TestEndedInside: with one job of a file the goroutine of the reader ends, too, when the run does.
+func TestEndedInside(t *testing.T) {
+	before := runtime.NumGoroutine()
+	ctx, end := context.WithCancel(t.Context())
+	src := &endedInside{Source: open(t, mixed(t, 2)), end: end, returned: make(chan struct{})}
+	_, err := Run(ctx, Config{Source: src, Registry: protos.Registry(t), Jobs: 1})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got  %v\nwant %v", err, context.Canceled)
+	}
+	close(src.returned)
+	timing.Await(t, "the goroutine of the reader ends", func() bool { return runtime.NumGoroutine() <= before })
 }
