@@ -165,7 +165,7 @@ func (e *emitter) emitNote(key, conn uint64) {
 	x.fact = track.Fact{Frame: r.Frames[0], Server: r.Server, Client: r.Client, Age: r.Nanos - e.now.shift}
 	x.found = [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}
 	e.turns.addNote(seg, x, r, conn)
-	seg.addFoundNote(r)
+	seg.addFound(track.Found{Expert: *r.Expert, Detail: r.Detail})
 }
 
 // emitSilence adds the fact that an answer did not come, if it is wanted. It has no text.

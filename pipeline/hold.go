@@ -100,7 +100,9 @@ func (s *segment) copySpan(from *segment, x *span) {
 	s.buf = append(s.buf, from.buf[x.start:x.end]...)
 	c.end = len(s.buf)
 	c.found[0] = int32(len(s.found))
-	s.found = append(s.found, from.found[x.found[0]:x.found[1]]...)
+	for _, f := range from.found[x.found[0]:x.found[1]] {
+		s.addFound(f)
+	}
 	c.found[1] = int32(len(s.found))
 	if x.post >= 0 {
 		c.post = int32(len(s.posts))

@@ -85,6 +85,25 @@ func TestHoldLimits(t *testing.T) {
 	}
 }
 
+// TestHoldDetail: a held note keeps its detail when the segment that it came in is used again.
+func TestHoldDetail(t *testing.T) {
+	f := &Filter{Program: compile(t, "exchange.answered")}
+	h := &hold{outcomes: newStreamOutcomes(f)}
+	from := &segment{}
+	for _, detail := range []string{"the first", "the other"} {
+		from.reset()
+		from.addFound(track.Found{Detail: []byte(detail)})
+		h.add(from, &span{found: [2]int32{0, 1}, post: -1})
+	}
+	for _, want := range []string{"the first", "the other"} {
+		seg, x := h.front()
+		if got := seg.found[x.found[0]:x.found[1]]; len(got) != 1 || string(got[0].Detail) != want {
+			t.Errorf("got  %+v\nwant %q", got, want)
+		}
+		h.drop()
+	}
+}
+
 // TestOutcomesLimit: exchanges beyond the room for them count as unanswered, and are
 // counted.
 func TestOutcomesLimit(t *testing.T) {

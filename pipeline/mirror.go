@@ -50,7 +50,7 @@ func (m *mirror) isCopy(s *track.Sighting) bool {
 			m.isDouble = true
 		}
 	}
-	if m.isDouble && s.Frame != m.last { // of a list of servers there is a sighting for each
+	if m.isDouble && s.Frame != m.last { // of a packet in a tunnel there are two sightings
 		m.skipped, m.last = m.skipped+1, s.Frame
 	}
 	return m.isDouble

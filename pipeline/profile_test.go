@@ -53,3 +53,16 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 }
+
+// TestProfileInTunnel: what a server reports of itself is told once, of the server, and not of the tunnel.
+func TestProfileInTunnel(t *testing.T) {
+	const in = "@ tunnel gre 0 192.0.2.1 192.0.2.2\n" +
+		"< FF FF FF FF 49 11 \"name\" 00 \"map\" 00 \"rust\" 00 \"Rust\" 00 00 00 03 20 01 \"dl\" 00 01 \"2.5\" 00 00\n"
+	p := new(profiles)
+	if _, err := Run(t.Context(), Config{Source: open(t, sourced(t, in)), Registry: protos.Registry(t), Jobs: 1, Watchers: []track.Watcher{p}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{`1 198.18.0.1:27015 name 3 of 32, 1 bots, queue -1, 2.5, ""`}; !slices.Equal(p.got, want) {
+		t.Errorf("got  %q\nwant %q", p.got, want)
+	}
+}

@@ -188,11 +188,14 @@ func (s *segment) reset() {
 	s.picks, s.frames, s.notes = s.picks[:0], s.frames[:0], s.notes[:0]
 }
 
-// addFoundNote adds the finding of a note, with its detail, which the note uses again.
-func (s *segment) addFoundNote(r *render.Record) {
-	at := len(s.detail)
-	s.detail = append(s.detail, r.Detail...) // where it grows, earlier details stay in the memory before
-	s.found = append(s.found, track.Found{Expert: *r.Expert, Detail: s.detail[at:]})
+// addFound adds a finding with a copy of its detail, whose memory is used again.
+func (s *segment) addFound(f track.Found) {
+	if len(f.Detail) > 0 {
+		at := len(s.detail)
+		s.detail = append(s.detail, f.Detail...) // where it grows, earlier details stay in the memory before
+		f.Detail = s.detail[at:]
+	}
+	s.found = append(s.found, f)
 }
 
 // addTurn adds the turn of a span. The offsets in it count from the start of the segment

@@ -63,7 +63,7 @@ func (w *sightMaker) addTunnel(it *item) {
 		}
 		seg := w.now.seg
 		x := seg.sights[len(seg.sights)-1]
-		x.list = 0
+		x.list, x.post = 0, 0 // they are of the packet inside
 		inner := x.Wire
 		x.Sighting = track.Sighting{What: track.IsCarried, Detail: netlayer.ProtoGRE, Frame: x.Frame, Age: x.Age, Nanos: x.Nanos,
 			Src: track.HostOf(netip.AddrPortFrom(way.Src.Addr(), 0)), Dst: track.HostOf(netip.AddrPortFrom(way.Dst.Addr(), 0)),
