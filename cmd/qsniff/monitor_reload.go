@@ -51,7 +51,7 @@ func (m *monitorRun) applyReload(next *monitorOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := m.runInCapture(func() {}); err != nil {
+	if err := m.awaitCapture(); err != nil {
 		return err
 	}
 	if err := m.told.reloadHooks(next.Hooks); err != nil {
@@ -71,13 +71,29 @@ func (m *monitorRun) applyReload(next *monitorOptions) error {
 	})
 }
 
-// runInCapture has the goroutine of the capture call f, unless that takes nothing for monitor.Patience.
+// awaitCapture waits until the goroutine of the capture comes to what it is asked, at most as long as
+// runInCapture, and again monitor.Patience: then it takes the next thing, too.
+func (m *monitorRun) awaitCapture() error {
+	came := make(chan struct{})
+	if err := m.runInCapture(func() { close(came) }); err != nil {
+		return err
+	}
+	select {
+	case <-came:
+		return nil
+	case <-time.After(monitor.Patience):
+		return errStandsStill
+	}
+}
+
+// runInCapture has the goroutine of the capture call f, some time. It fails if that has not even begun
+// with what it was asked before, for monitor.Patience.
 func (m *monitorRun) runInCapture(f func()) error {
 	select {
 	case m.todo <- f:
 		return nil
 	case <-time.After(monitor.Patience):
-		return errors.New("the capture stands still")
+		return errStandsStill
 	}
 }
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -37,13 +38,18 @@ func (s *stuckSource) Read(b *capture.Batch) error {
 func (s *stuckSource) Stats() capture.Stats { return capture.Stats{} }
 func (s *stuckSource) Close() error         { return nil }
 
-// TestMonitorStalled: while a capture stands still, the program is not well, and says so; figures are
-// those from before. Then all is as it was.
-func TestMonitorStalled(t *testing.T) {
-	t.Parallel()
-	opts := newMonitorOptions()
-	opts.register(&cobra.Command{})
-	m := newMonitorRun(opts, streams{io.Discard, io.Discard})
+// stuckMonitor is a monitor whose capture stands still when the test wants it to.
+type stuckMonitor struct {
+	*monitorRun
+	src   *stuckSource
+	addr  string
+	ended chan error
+}
+
+// startStuck starts one. A token is wanted if it is not empty.
+func startStuck(t *testing.T, token string) *stuckMonitor {
+	t.Helper()
+	m := newMonitorRun(stuckOptions(token), streams{io.Discard, io.Discard})
 	m.stall = 100 * time.Millisecond
 	l, err := serve.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
@@ -65,10 +71,59 @@ func TestMonitorStalled(t *testing.T) {
 	failed, ended := make(chan error, 1), make(chan error)
 	go func() { failed <- m.server.Serve() }()
 	go func() { ended <- m.run(t.Context(), failed) }()
-	url := "http://" + l.Addr().String()
+	return &stuckMonitor{m, src, l.Addr().String(), ended}
+}
+
+// stuckOptions are the options of a monitor that may want a token.
+func stuckOptions(token string) *monitorOptions {
+	opts := newMonitorOptions()
+	opts.register(&cobra.Command{})
+	opts.token = []byte(token)
+	return opts
+}
+
+// end ends the capture.
+func (m *stuckMonitor) end(t *testing.T) {
+	t.Helper()
+	m.src.hang <- nil
+	if err := <-m.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReloadStalled: while a capture stands still, nothing is reloaded.
+func TestReloadStalled(t *testing.T) {
+	t.Parallel()
+	const before, after = "0123456789abcdef-before", "0123456789abcdef-after"
+	m := startStuck(t, before)
+	defer m.server.Close()
+	status := func(token string) int {
+		got, _ := fetch(t, "http://"+m.addr+"/metrics", token)
+		return got
+	}
+	next := stuckOptions(after)
+	until := make(chan struct{})
+	m.src.hang <- until
+	if err := m.applyReload(next); !errors.Is(err, errStandsStill) || status(before) != 200 || status(after) != 401 {
+		t.Errorf("got  %v, and the token of before %d, that of after %d\nwant %v, 200, 401", err, status(before), status(after), errStandsStill)
+	}
+	close(until)
+	if err := m.applyReload(next); err != nil || status(before) != 401 || status(after) != 200 {
+		t.Errorf("got  %v, and the token of before %d, that of after %d\nwant nothing, 401, 200", err, status(before), status(after))
+	}
+	m.end(t)
+}
+
+// TestMonitorStalled: while a capture stands still, the program is not well, and says so; figures are
+// those from before. Then all is as it was.
+func TestMonitorStalled(t *testing.T) {
+	t.Parallel()
+	m := startStuck(t, "")
+	defer m.server.Close()
+	url, src := "http://"+m.addr, m.src
 	is := func(path string, want int, word string) func() bool {
 		return func() bool {
-			status, body := fetch(t, url+path)
+			status, body := fetch(t, url+path, "")
 			return status == want && strings.Contains(body, word)
 		}
 	}
@@ -83,21 +138,24 @@ func TestMonitorStalled(t *testing.T) {
 		timing.Await(t, "good health", is("/healthz", 200, "ok"))
 		timing.Await(t, "figures", is("/metrics", 200, "\nqsniff_capture_standing_still 0\n"))
 	}
-	src.hang <- nil
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	m.end(t)
 	if !is("/readyz", 503, "not yet")() {
 		t.Error("ready after the end")
 	}
-	m.server.Close()
 }
 
-// fetch returns the status and the body of a page.
-func fetch(t *testing.T, url string) (int, string) {
+// fetch returns the status and the body of a page, which may want a token.
+func fetch(t *testing.T, url, token string) (int, string) {
 	t.Helper()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		q.Header.Set("Authorization", "Bearer "+token)
+	}
 	c := http.Client{Timeout: timing.Patience}
-	r, err := c.Get(url)
+	r, err := c.Do(q)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,7 @@ func clientAt(n uint32) netip.AddrPort {
 // get asks for a page.
 func (w *watcher) get(t *testing.T, path string) (status int, body string) {
 	t.Helper()
-	return fetch(t, w.url+path)
+	return fetch(t, w.url+path, "")
 }
 
 // metrics returns the figures by name and labels.
