@@ -68,7 +68,7 @@ func (l Level) String() string { return [...]string{"info", "warn", "alert"}[l] 
 // Level returns how urgent incidents of a kind are.
 func (k Kind) Level() Level {
 	switch k {
-	case FloodSuspect, OwnToolStorm:
+	case FloodSuspect, OwnToolStorm, Scan:
 		return Warn
 	case RconMisconfig, Survey, Crowd, Poller, OpenAmplifier, NoKind:
 		return Info
