@@ -69,6 +69,7 @@ the address is in use, 2 wrong usage, 130 interrupted while the capture is read.
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.register(cmd)
+	addHabits(cmd, &opts.readOptions)
 	return cmd
 }
 

@@ -111,18 +111,27 @@ func hintFlag(cmd *cobra.Command, err error) string {
 		return help
 	}
 	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+	if !errors.As(err, &unknown) {
 		return help
 	}
-	name := unknown.GetSpecifiedName()
+	name, isShort := unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""
 	var names, others []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	for _, other := range cmd.Root().Commands() {
-		if !other.Hidden && other.Flags().Lookup(name) != nil {
+		f := other.Flags().Lookup(name)
+		if isShort {
+			f = other.Flags().ShorthandLookup(name)
+		}
+		if !other.Hidden && f != nil && !f.Hidden {
 			others = append(others, other.CommandPath())
 		}
 	}
-	if len(others) > 0 {
+	switch {
+	case isShort && len(others) > 0:
+		return "-" + name + " is a flag of " + strings.Join(others, ", ") + "; " + help
+	case isShort:
+		return help
+	case len(others) > 0:
 		return "--" + name + " is a flag of " + strings.Join(others, ", ") + "; " + help
 	}
 	if meant := manual.Nearest(name, names); len(meant) > 0 {
