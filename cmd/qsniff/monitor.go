@@ -80,6 +80,7 @@ or reads a capture or a ring of files that another program writes. It never send
 
   /              a page of the last hour for browsers, which follows what happens
   /report.json   what it shows: the object that qsniff report -o json prints
+  /events        server-sent events: one for each newer report
   /metrics       for Prometheus, also as OpenMetrics, with native histograms
   /servers.json  the servers that answered, with what they say of themselves
   /healthz       200, or 503 and why if the capture stands still

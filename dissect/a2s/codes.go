@@ -64,7 +64,7 @@ var (
 			return append(dst, " whole entries"...)
 		}}
 	codeWrongLetter = finding.Code{ID: "A2S-S09", Severity: finding.Error, Fault: finding.Server,
-		Seen:  "a reply whose letter does not fit what was asked",
+		Seen:  "a reply with the letter of S2A_RULES that holds four bytes, as a challenge has",
 		Means: "clients read it as what its letter says and fail: a modified server or a cache in front of it mixes its replies up",
 		Do:    "ask once more, as some servers are right the second time; look for plugins and caches that answer queries",
 		Text: func(dst []byte, _ *finding.Expert) []byte {

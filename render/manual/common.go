@@ -32,7 +32,7 @@ var common = []Field{
 	newMember("stopped.offset", dissect.Uint, "bytes", "where in the message it should be"),
 	newMember("incomplete", dissect.Text, "", "what became of the rest of a fragment"),
 	newMember("split", dissect.Group, "", "how the engine split the message"),
-	newMember("split.engine", dissect.Text, "", "source or goldsource"),
+	newMember("split.engine", dissect.Text, "", "source or goldsource; empty where the parts do not tell"),
 	newMember("split.id", dissect.Uint, "", "number that the parts share, without the compression bit"),
 	newMember("split.total", dissect.Uint, "", "how many parts there are"),
 	newMember("split.received", dissect.Uint, "", "how many of them are in the capture"),
