@@ -2,6 +2,7 @@ package filter_test
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -54,6 +55,7 @@ var wrong = []struct{ text, want string }{
 		strings.Repeat(" ", 120) + "^~~~~~~~~~~~\nmore than 6 comparisons on what is known later"},
 	{"a2s or\nplayerz > 1", "^~~~~~~\nno field is called playerz: did you mean players or goldsource.info.players or a2s.info.players?"},
 	{"日本 == 1", "^~~~\nno field is called 日本: qsniff fields lists all"},
+	{"goldsource.netinfo && map", "^~~~~~~~~~~~~~~~~~\nno field is called goldsource.netinfo: there is goldsource.netinfo.context, goldsource.netinfo.type"},
 }
 
 // TestErrors: each mistake is shown at its place, with what to do about it.
@@ -71,6 +73,15 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%q\ngot:\n%s\nwant:\n%s", tc.text, got, want)
 		}
 		checkErrors(t, reg, tc.text)
+	}
+}
+
+// TestGroup: of a group of many fields some are named, and the others counted.
+func TestGroup(t *testing.T) {
+	_, err := filter.Compile("a2s.info", protos.Registry(t), filter.Options{})
+	const want = `no field is called a2s\.info: there is (a2s\.info\.\w+, ){2}a2s\.info\.\w+ and [1-9]\d* more$`
+	if err == nil || !regexp.MustCompile(want).MatchString(err.Error()) {
+		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 

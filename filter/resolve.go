@@ -2,6 +2,7 @@ package filter
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -53,10 +54,32 @@ func (c *checker) unknown(o *operand) *Error {
 			err.withHint("did you mean %s == %s?", of, o.word)
 		}
 	}
-	if err.Hint == "" {
+	switch below := c.hintBelow(o.word); {
+	case below != "":
+		err.Hint = below
+	case err.Hint == "":
 		err.withHint("qsniff fields lists all")
 	}
 	return err
+}
+
+// hintBelow names some of the fields in a group of fields, as of a message; empty: there are none.
+func (c *checker) hintBelow(group string) string {
+	const most = 3
+	var below []string
+	for _, name := range c.scope.names {
+		if strings.HasPrefix(name, group+".") {
+			below = append(below, name)
+		}
+	}
+	switch n := len(below); {
+	case n == 0:
+		return ""
+	case n <= most:
+		return "there is " + strings.Join(below, ", ")
+	default:
+		return fmt.Sprintf("there is %s and %d more", strings.Join(below[:most], ", "), n-most)
+	}
 }
 
 // valueField returns the field that y is, as what f is compared with, if it is one: not a
