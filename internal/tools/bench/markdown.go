@@ -161,7 +161,7 @@ const whatLimits = `
 ## What limits it
 
 As of 2026-11-24, on two cores of an AMD EPYC. The profiles are flat: no function takes a
-tenth of a run, and many wait for memory, as the tables do not fit into a core's caches.
+tenth of a run, and many wait for memory: the tables are larger than the caches of a core.
 
 - ` + "`read -o json`" + `, the mix: of 4.5 µs a packet the tables of flows, exchanges and servers take 23%,
   rendering 17%, the detector of floods 12%, decompression 9%, findings about hosts 8%. A
@@ -170,7 +170,7 @@ tenth of a run, and many wait for memory, as the tables do not fit into a core's
   sixth of gopacket's CPU: ten times as fast as gopacket no version of this design can be.
 - ` + "`floods`" + `, the flood: of 0.23 µs a packet reading and decoding take 16%, telling copies of packets
   6%, windows of sources and rates 18%, trying the rules of the advice on the flood 12%. The
-  copy of tcpdump takes 0.08 µs. On a Xeon, whose cores have more cache, it was 1.96 times
+  copy of tcpdump takes 0.08 µs. On two cores of an Intel Xeon, the same day, it was 1.96 times
   tcpdump's time, and ` + "`stats`" + ` 2.68 times its CPU. A second processor does not help: to hand a
   packet over costs as much as half of the work on it.
 - Small captures: of 0.016 s a start takes, a third is the package of layers that the
