@@ -39,6 +39,9 @@ const (
 	// without packets shows that it is there ten times a second. Chosen: far longer than a busy machine
 	// takes for a batch.
 	stallAfter = 10 * time.Second
+	// reloadPatience is how long a reload waits for the goroutine of the pipeline. Chosen: a batch takes
+	// milliseconds, and a second on a machine that an attack keeps busy.
+	reloadPatience = 5 * time.Second
 	// growingLag is how long a capture that grows may bring nothing before time passes without it.
 	// Chosen: programs that write captures hold packets back until several kilobytes have come together.
 	growingLag = int64(5 * time.Second)

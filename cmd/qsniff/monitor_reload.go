@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"qsniff/flood"
-	"qsniff/monitor"
 )
 
 // reloadable are the flags that SIGHUP changes, with the files that they name.
@@ -71,8 +70,8 @@ func (m *monitorRun) applyReload(next *monitorOptions) error {
 	})
 }
 
-// awaitCapture waits until the goroutine of the capture comes to what it is asked, at most as long as
-// runInCapture, and again monitor.Patience: then it takes the next thing, too.
+// awaitCapture waits until the goroutine of the capture comes to what it is asked: then it takes the next
+// thing, too. It waits for twice reloadPatience at most.
 func (m *monitorRun) awaitCapture() error {
 	came := make(chan struct{})
 	if err := m.runInCapture(func() { close(came) }); err != nil {
@@ -81,18 +80,18 @@ func (m *monitorRun) awaitCapture() error {
 	select {
 	case <-came:
 		return nil
-	case <-time.After(monitor.Patience):
+	case <-time.After(m.patience):
 		return errStandsStill
 	}
 }
 
 // runInCapture has the goroutine of the capture call f, some time. It fails if that has not even begun
-// with what it was asked before, for monitor.Patience.
+// with what it was asked before, for reloadPatience.
 func (m *monitorRun) runInCapture(f func()) error {
 	select {
 	case m.todo <- f:
 		return nil
-	case <-time.After(monitor.Patience):
+	case <-time.After(m.patience):
 		return errStandsStill
 	}
 }

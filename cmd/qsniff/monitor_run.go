@@ -51,6 +51,7 @@ type monitorRun struct {
 	teller   *tell.Teller        // that of told, or one for the page's findings; nil: none are wanted
 	cert     cli.Certificate
 	stall    time.Duration // stallAfter, but in tests
+	patience time.Duration // reloadPatience, but in tests
 	pulse    atomic.Int64  // when a batch was last read, by monotonic
 	todo     chan func()   // for the goroutine of the pipeline, between two batches
 	begin    sync.Once
@@ -77,7 +78,7 @@ func runMonitor(ctx context.Context, opts *monitorOptions, source *monitorSource
 }
 
 func newMonitorRun(opts *monitorOptions, io streams) *monitorRun {
-	return &monitorRun{opts: opts, settings: opts.settings(), log: opts.log.NewLogger(io.err), todo: make(chan func(), 1), stall: stallAfter}
+	return &monitorRun{opts: opts, settings: opts.settings(), log: opts.log.NewLogger(io.err), todo: make(chan func(), 1), stall: stallAfter, patience: reloadPatience}
 }
 
 // openMonitor opens everything that needs rights: the connection to the manager, the listener, and

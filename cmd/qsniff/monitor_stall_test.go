@@ -102,12 +102,14 @@ func TestReloadStalled(t *testing.T) {
 		return got
 	}
 	next := stuckOptions(after)
+	m.patience = 50 * time.Millisecond
 	until := make(chan struct{})
 	m.src.hang <- until
 	if err := m.applyReload(next); !errors.Is(err, errStandsStill) || status(before) != 200 || status(after) != 401 {
 		t.Errorf("got  %v, and the token of before %d, that of after %d\nwant %v, 200, 401", err, status(before), status(after), errStandsStill)
 	}
 	close(until)
+	m.patience = timing.Patience
 	if err := m.applyReload(next); err != nil || status(before) != 401 || status(after) != 200 {
 		t.Errorf("got  %v, and the token of before %d, that of after %d\nwant nothing, 401, 200", err, status(before), status(after))
 	}
