@@ -114,7 +114,10 @@ func hintFlag(cmd *cobra.Command, err error) string {
 	if !errors.As(err, &unknown) {
 		return help
 	}
-	name, isShort := unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""
+	name, dashes, isShort := unknown.GetSpecifiedName(), "--", unknown.GetSpecifiedShortnames() != ""
+	if isShort {
+		dashes = "-"
+	}
 	var names, others []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	for _, other := range cmd.Root().Commands() {
@@ -126,15 +129,10 @@ func hintFlag(cmd *cobra.Command, err error) string {
 			others = append(others, other.CommandPath())
 		}
 	}
-	switch {
-	case isShort && len(others) > 0:
-		return "-" + name + " is a flag of " + strings.Join(others, ", ") + "; " + help
-	case isShort:
-		return help
-	case len(others) > 0:
-		return "--" + name + " is a flag of " + strings.Join(others, ", ") + "; " + help
+	if len(others) > 0 {
+		return dashes + name + " is a flag of " + strings.Join(others, ", ") + "; " + help
 	}
-	if meant := manual.Nearest(name, names); len(meant) > 0 {
+	if meant := manual.Nearest(name, names); len(meant) > 0 && !isShort {
 		return "did you mean --" + strings.Join(meant, ", --") + "? " + help
 	}
 	return help
