@@ -23,10 +23,12 @@ func (t *Table) Add(p *netlayer.Packet, frame uint64, nanos int64) *Datagram {
 	if s == none {
 		s = t.insert(&k, nanos)
 	}
-	if t.placeFragment(s, p, frame) {
-		t.sets[s].last = max(t.sets[s].last, nanos)
+	if !t.placeFragment(s, p, frame) {
+		return nil
 	}
-	if set := &t.sets[s]; set.isGivenUp || set.total == 0 || set.have != set.total {
+	set := &t.sets[s]
+	set.last = max(set.last, nanos)
+	if set.total == 0 || set.have != set.total {
 		return nil
 	}
 	t.n.Joined++
@@ -35,13 +37,11 @@ func (t *Table) Add(p *netlayer.Packet, frame uint64, nanos int64) *Datagram {
 	return &t.out
 }
 
-// isPlausible reports whether p alone can be a fragment, and counts it if not. Empty
-// fragments are refused, because any number of them could be added to a set; all
-// fragments but the last end at a multiple of 8 bytes (RFC 791 section 3.2, RFC 8200
-// section 4.5).
+// isPlausible reports whether p alone can be a fragment, and counts it if not. In IPv6 all fragments but the
+// last end at a multiple of 8 bytes; others are answered with an error (RFC 8200 section 4.5).
 func (t *Table) isPlausible(p *netlayer.Packet) bool {
 	switch {
-	case p.Wire <= 0 || p.Frag.More && p.Wire%8 != 0:
+	case p.Wire <= 0 && p.Frag.Off == 0 && !p.Frag.More || p.Frag.More && p.Wire%8 != 0 && !p.Src.Addr().Is4():
 		t.n.Bad++
 	case p.Wire > maxLength || int(p.Frag.Off) > maxLength-p.Wire:
 		t.n.TooLong++
@@ -51,41 +51,70 @@ func (t *Table) isPlausible(p *netlayer.Packet) bool {
 	return false
 }
 
-// placeFragment adds the fragment to set i and reports whether it did. It refuses a
-// fragment that repeats another one or does not fit the length of the datagram. If the
-// fragment overlaps another one or is one too many, the set ends incomplete.
+// placeFragment adds the fragment to set i and reports whether it did, by the rules in the comment of the
+// package. A fragment that contradicts the others ends the set, as one too many does. One that is ignored
+// may still be the last: then the length is known, and Linux does not look whether that completes the set.
 func (t *Table) placeFragment(i uint32, p *netlayer.Packet, frame uint64) bool {
 	s := &t.sets[i]
-	off, end := p.Frag.Off, p.Frag.Off+uint32(p.Wire)
-	if s.isGivenUp || !s.fits(t, p.Frag.More, end) {
+	off, wire := p.Frag.Off, usedLength(p)
+	end := off + wire
+	if wire == 0 || !s.fits(p.Frag.More, end) {
 		t.n.Bad++
+		t.giveUp(i, Overlap, &t.n.Overlaps)
 		return false
 	}
+	if !p.Frag.More {
+		s.total = end
+	}
+	s.reach = max(s.reach, end)
 	before, after := t.findNeighbours(s, off)
-	if after != none && t.frags[after].off == off && t.frags[after].end() == end {
-		if t.equalBytes(after, p.Payload) {
-			t.n.Duplicates++
-			return false
-		}
+	switch {
+	case t.isWithinRun(before, after, off, end):
+		t.n.Duplicates++
+		return false
+	case before != none && t.frags[before].end() > off || after != none && t.frags[after].off < end:
 		t.giveUp(i, Overlap, &t.n.Overlaps)
 		return false
-	}
-	if before != none && t.frags[before].end() > off || after != none && t.frags[after].off < end {
-		t.giveUp(i, Overlap, &t.n.Overlaps)
-		return false
-	}
-	if s.count == maxFragments {
+	case s.count == maxFragments:
 		t.giveUp(i, TooMany, &t.n.TooMany)
 		return false
 	}
-	t.link(i, before, after, t.store(i, p.Payload), p, frame)
+	t.link(i, before, after, t.store(i, p.Payload[:min(len(p.Payload), int(wire))]), p, frame)
+	return true
+}
+
+// usedLength returns how many bytes of a fragment are used: of one that is not the last, a multiple of 8.
+func usedLength(p *netlayer.Packet) uint32 {
+	if p.Frag.More {
+		return uint32(p.Wire) &^ 7
+	}
+	return uint32(p.Wire)
+}
+
+// isWithinRun reports whether the bytes [off, end) lie within one run of fragments. before is the last
+// fragment that starts before off, after the first that does not.
+func (t *Table) isWithinRun(before, after, off, end uint32) bool {
+	n := before // where off is
+	switch {
+	case after != none && t.frags[after].off == off:
+		n = after
+	case before == none || t.frags[before].end() <= off:
+		return false
+	}
+	for t.frags[n].end() < end {
+		n = t.frags[n].next
+		if n == none || t.frags[n].beginsRun {
+			return false
+		}
+	}
 	return true
 }
 
 // link puts the stored fragment n between its neighbours in set i.
 func (t *Table) link(i, before, after, n uint32, p *netlayer.Packet, frame uint64) {
 	s, f := &t.sets[i], &t.frags[n]
-	f.frame, f.off, f.wire, f.next = frame, p.Frag.Off, uint32(p.Wire), after
+	f.frame, f.off, f.wire, f.next = frame, p.Frag.Off, usedLength(p), after
+	f.beginsRun = after != none || before == none || t.frags[before].end() != f.off
 	if before == none {
 		s.frags = n
 	} else {
@@ -97,24 +126,17 @@ func (t *Table) link(i, before, after, n uint32, p *netlayer.Packet, frame uint6
 	if f.off == 0 || s.count == 0 {
 		s.proto, s.ttl = p.Proto, p.TTL
 	}
-	if !p.Frag.More {
-		s.total = f.end()
-	}
 	s.count++
 	s.have += f.wire
 }
 
-// fits reports whether a fragment that ends at end agrees with the length of the
-// datagram as far as the fragments of s show it: only the last fragment reaches its
-// end, and none lies beyond it.
-func (s *set) fits(t *Table, more bool, end uint32) bool {
-	switch {
-	case s.total != 0 && more:
-		return end < s.total
-	case s.total != 0:
-		return end == s.total
+// fits reports whether a fragment that ends at end agrees with the length of the datagram as far as the
+// fragments of s show it: the last fragment is where all end, and there is one end.
+func (s *set) fits(more bool, end uint32) bool {
+	if more {
+		return s.total == 0 || end <= s.total
 	}
-	return more || s.tail == none || t.frags[s.tail].end() < end
+	return end >= s.reach && (s.total == 0 || end == s.total)
 }
 
 // findNeighbours returns the last fragment that starts before off and the first that
@@ -130,28 +152,14 @@ func (t *Table) findNeighbours(s *set, off uint32) (before, after uint32) {
 	return before, after
 }
 
-// equalBytes reports whether fragment n starts with b or b with it: the two may come
-// from interfaces with different snap lengths, so only what was captured of both counts.
-func (t *Table) equalBytes(n uint32, b []byte) bool {
-	f := &t.frags[n]
-	left := min(int(f.got), len(b))
-	for block := f.block; left > 0; block = t.next[block] {
-		k := min(left, blockSize)
-		if string(t.block(block)[:k]) != string(b[:k]) {
-			return false
-		}
-		b, left = b[k:], left-k
-	}
-	return true
-}
-
-// giveUp delivers set i, whose fragments contradict each other or are too many, as it
-// is and counts it in count. The set stays, empty, until it expires or is evicted.
+// giveUp delivers set i, whose fragments contradict each other or are too many, as it is, counts it in
+// count, and removes it. Fragments that still come open another set.
 func (t *Table) giveUp(i uint32, outcome Outcome, count *uint64) {
-	*count++
-	t.deliverIncomplete(i, outcome)
-	t.releaseFragments(i)
-	t.sets[i].isGivenUp = true
+	if t.sets[i].count > 0 {
+		*count++
+		t.deliverIncomplete(i, outcome)
+	}
+	t.remove(i)
 }
 
 func keyOf(p *netlayer.Packet) key {

@@ -1,17 +1,22 @@
-// Package ipfrag joins the fragments of IPv4 and IPv6 datagrams in a fixed
-// amount of memory. It follows RFC 791, RFC 5722 and RFC 8200: if two fragments
-// overlap, the datagram is not joined.
+// Package ipfrag joins the fragments of IPv4 and IPv6 datagrams in a fixed amount of memory, as the hosts
+// that game servers run on do: as Linux does since 4.20 (2018). It does not read what it joins and checks
+// no checksum. A Table is for one goroutine.
 //
-// It does not read what it joins and checks no checksum. It is no model of any one
-// host: a receiver with other rules may have read the same fragments differently.
-// A Table is for one goroutine.
+// A fragment arrives. The sets that have expired end incomplete; then the fragment goes to the set with its
+// ends, protocol and id, or opens one, for which the oldest set may be evicted. When a set covers all bytes
+// of its datagram, the datagram is returned and the set removed.
 //
-// A fragment arrives. The sets that have expired end incomplete; then the fragment
-// goes to the set with its ends, protocol and id, or opens one, for which the oldest
-// set may be evicted. When a set covers all bytes of its datagram, the datagram is
-// returned and the set removed. A set whose fragments contradict each other ends
-// incomplete, but stays without its fragments until it expires, so that later ones
-// are refused.
+// A run is a row of fragments that came in the order of their bytes, one right after the other, while none
+// beyond them had come. Of a fragment that claims bytes that are there already:
+//
+//   - one that lies within a run is ignored, whether its bytes are equal or not: the first copy counts;
+//   - any other ends the set, all of it (RFC 5722). So does one that contradicts the length of the
+//     datagram (two ends, bytes beyond the end), and an empty one;
+//   - fragments of the same id that come after that open a new set, out of which a datagram may come.
+//
+// A fragment that is not the last and whose length is no multiple of 8 is cut to one in IPv4, and dropped
+// in IPv6. TestLiveKernel holds all of this against the kernel of the system that it runs on. Windows and
+// BSD have rules of their own, which are not followed.
 package ipfrag
 
 import (
@@ -31,7 +36,7 @@ const (
 	Expired         // a fragment was missing for too long
 	Evicted         // memory was needed for newer sets
 	Ended           // the capture ended first
-	Overlap         // two fragments claimed the same bytes
+	Overlap         // its fragments contradict each other
 	TooMany         // more fragments than the limit
 )
 
@@ -73,10 +78,10 @@ func (d *Datagram) Decode(p *netlayer.Packet) {
 type Counters struct {
 	Fragments  uint64 // added
 	Joined     uint64 // datagrams completed
-	Duplicates uint64 // fragments that repeated one that was there
-	Bad        uint64 // fragments refused: impossible length, beyond the end, a second end, or of a set in Overlaps or TooMany
+	Duplicates uint64 // fragments ignored: they lie within what was there, with whatever bytes
+	Bad        uint64 // fragments refused: impossible length, beyond the end, or a second end
 	TooLong    uint64 // fragments refused: end beyond 65,535
-	Overlaps   uint64 // sets that ended incomplete: two fragments claimed the same bytes
+	Overlaps   uint64 // sets that ended incomplete: their fragments contradict each other
 	TooMany    uint64 // sets that ended incomplete: more fragments than the limit
 	Expired    uint64 // sets that waited too long
 	Evicted    uint64 // sets that made room for newer ones
@@ -144,10 +149,8 @@ func (t *Table) Counters() Counters { return t.n }
 func (t *Table) Expire(nanos int64) {
 	for t.oldest != none && nanos-t.sets[t.oldest].first >= expiry {
 		s := t.oldest
-		if !t.sets[s].isGivenUp {
-			t.n.Expired++
-			t.deliverIncomplete(s, Expired)
-		}
+		t.n.Expired++
+		t.deliverIncomplete(s, Expired)
 		t.remove(s)
 	}
 }
@@ -156,10 +159,8 @@ func (t *Table) Expire(nanos int64) {
 func (t *Table) Flush() {
 	for t.oldest != none {
 		s := t.oldest
-		if !t.sets[s].isGivenUp {
-			t.n.Ended++
-			t.deliverIncomplete(s, Ended)
-		}
+		t.n.Ended++
+		t.deliverIncomplete(s, Ended)
 		t.remove(s)
 	}
 }

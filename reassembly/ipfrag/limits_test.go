@@ -23,7 +23,7 @@ func TestTooManyFragments(t *testing.T) {
 	if diff := cmp.Diff([]Outcome{TooMany}, got); diff != "" {
 		t.Errorf("want to got:\n%s", diff)
 	}
-	want := Counters{Fragments: maxFragments + 2, TooMany: 1, Bad: 1}
+	want := Counters{Fragments: maxFragments + 2, TooMany: 1}
 	if tab.Counters() != want {
 		t.Errorf("got  %+v\nwant %+v", tab.Counters(), want)
 	}

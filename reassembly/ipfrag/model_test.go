@@ -21,9 +21,14 @@ type modelSet struct {
 	key   key
 	first int64
 	last  int64
-	parts []modelPart
-	dead  bool
+	parts []modelPart // in the order in which they came
+	runs  []modelRun
+	reach int // the furthest end of any fragment
+	total int // 0 unless the last fragment came
 }
+
+// modelRun is a stretch of bytes whose fragments came in order.
+type modelRun struct{ off, end int }
 
 type modelPart struct {
 	off, end   int
@@ -44,16 +49,20 @@ func (m *model) add(p *netlayer.Packet, frame uint64, nanos int64) {
 	if p.Src.Addr().Is4() {
 		k.version, k.proto = 4, p.Proto
 	}
+	if part.more && p.Src.Addr().Is4() {
+		part.end -= p.Wire % 8
+		part.data = part.data[:min(len(part.data), part.end-part.off)]
+	}
 	switch {
-	case p.Wire == 0, part.more && p.Wire%8 != 0:
+	case part.more && (part.end-part.off)%8 != 0, part.end == 0 && !part.more:
 		m.n.Bad++
 		return
-	case part.end > 65535:
+	case int(p.Frag.Off)+p.Wire > 65535:
 		m.n.TooLong++
 		return
 	case part.off == 0 && !part.more:
 		m.n.Joined++
-		m.emit(&modelSet{key: k, first: nanos, last: nanos, parts: []modelPart{part}}, Joined)
+		m.emit(&modelSet{key: k, first: nanos, last: nanos, parts: []modelPart{part}, total: part.end}, Joined)
 		return
 	}
 	i := slices.IndexFunc(m.sets, func(s *modelSet) bool { return s.key == k })
@@ -62,73 +71,72 @@ func (m *model) add(p *netlayer.Packet, frame uint64, nanos int64) {
 		m.sets = append(m.sets, &modelSet{key: k, first: nanos, last: nanos})
 	}
 	s := m.sets[i]
-	m.place(s, part, nanos)
-	if !s.dead && s.complete() {
+	count := len(s.parts)
+	switch isGone := m.place(s, part, nanos); {
+	case isGone:
+		m.sets = slices.Delete(m.sets, i, i+1)
+	case len(s.parts) > count && s.complete():
 		m.n.Joined++
 		m.emit(s, Joined)
 		m.sets = slices.Delete(m.sets, i, i+1)
 	}
 }
 
-func (m *model) place(s *modelSet, part modelPart, nanos int64) {
-	if s.dead || slices.ContainsFunc(s.parts, part.contradicts) {
+// place adds part to s, and reports whether that ends s.
+func (m *model) place(s *modelSet, part modelPart, nanos int64) (isGone bool) {
+	contradicts := part.end == part.off ||
+		part.more && s.total != 0 && part.end > s.total ||
+		!part.more && (part.end < s.reach || s.total != 0 && part.end != s.total)
+	if contradicts {
 		m.n.Bad++
-		return
+		m.abandon(s, Overlap, &m.n.Overlaps)
+		return true
 	}
-	for _, other := range s.parts {
-		if other.off >= part.end || part.off >= other.end {
-			continue
+	if s.reach = max(s.reach, part.end); !part.more {
+		s.total = part.end
+	}
+	highest := 0
+	for _, r := range s.runs {
+		highest = max(highest, r.end)
+		if r.off < part.end && part.off < r.end {
+			if r.off <= part.off && part.end <= r.end {
+				m.n.Duplicates++
+				return false
+			}
+			m.abandon(s, Overlap, &m.n.Overlaps)
+			return true
 		}
-		n := min(len(other.data), len(part.data))
-		if other.off == part.off && other.end == part.end && string(other.data[:n]) == string(part.data[:n]) {
-			m.n.Duplicates++
-		} else {
-			m.kill(s, Overlap, &m.n.Overlaps)
-		}
-		return
 	}
 	if len(s.parts) == 128 {
-		m.kill(s, TooMany, &m.n.TooMany)
-		return
+		m.abandon(s, TooMany, &m.n.TooMany)
+		return true
+	}
+	last := slices.IndexFunc(s.runs, func(r modelRun) bool { return r.end == highest })
+	if last >= 0 && part.off == highest {
+		s.runs[last].end = part.end
+	} else {
+		s.runs = append(s.runs, modelRun{part.off, part.end})
 	}
 	s.parts = append(s.parts, part)
 	s.last = max(s.last, nanos)
+	return false
 }
 
-// contradicts reports whether the two disagree about where the datagram ends.
-func (p modelPart) contradicts(o modelPart) bool {
-	switch {
-	case p.more && o.more:
-		return false
-	case !p.more && !o.more:
-		return p.end != o.end
-	case p.more:
-		return p.end >= o.end
+func (m *model) abandon(s *modelSet, outcome Outcome, n *uint64) {
+	if len(s.parts) > 0 {
+		*n++
 	}
-	return o.end >= p.end
-}
-
-func (m *model) kill(s *modelSet, outcome Outcome, n *uint64) {
-	*n++
-	m.abandon(s, outcome)
-	s.dead, s.parts = true, nil
-}
-
-func (m *model) abandon(s *modelSet, outcome Outcome) {
 	if slices.ContainsFunc(s.parts, func(p modelPart) bool { return p.off == 0 && len(p.data) > 0 }) {
 		m.emit(s, outcome)
 	}
 }
 
 func (s *modelSet) complete() bool {
-	sum, end := 0, -1
+	sum := 0
 	for _, p := range s.parts {
 		sum += p.end - p.off
-		if !p.more {
-			end = p.end
-		}
 	}
-	return sum == end
+	return sum == s.total
 }
 
 func (m *model) emit(s *modelSet, outcome Outcome) {
@@ -141,15 +149,15 @@ func (m *model) emit(s *modelSet, outcome Outcome) {
 		Proto: s.parts[0].proto, TTL: s.parts[0].ttl, Outcome: outcome, Complete: outcome == Joined,
 		Wire: 65535, First: s.first, Last: s.last,
 	}
+	if s.total != 0 {
+		d.Wire = s.total
+	}
 	parts := slices.SortedFunc(slices.Values(s.parts), func(a, b modelPart) int { return cmp.Compare(a.off, b.off) })
 	gap := false
 	for _, p := range parts {
 		d.Pieces = append(d.Pieces, reassembly.Piece{Frame: p.frame, Off: uint32(p.off), Len: uint32(p.end - p.off)})
 		if p.off == 0 {
 			d.Proto, d.TTL = p.proto, p.ttl
-		}
-		if !p.more {
-			d.Wire = p.end
 		}
 		if gap = gap || p.off != len(d.Data); !gap {
 			d.Data = append(d.Data, p.data...)
@@ -172,9 +180,6 @@ func (m *model) flush() {
 
 // end removes the oldest set.
 func (m *model) end(outcome Outcome, n *uint64) {
-	if s := m.sets[0]; !s.dead {
-		*n++
-		m.abandon(s, outcome)
-	}
+	m.abandon(m.sets[0], outcome, n)
 	m.sets = m.sets[1:]
 }

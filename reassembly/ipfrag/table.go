@@ -26,11 +26,11 @@ type set struct {
 	tail         uint32 // the last of them
 	have         uint32 // bytes that they cover on the wire
 	total        uint32 // length of the datagram, 0 as long as its last fragment is missing
+	reach        uint32 // where the fragment ends that goes furthest
 	chain        uint32 // next set in the index, or next free set
 	older, newer uint32
 	count        uint16 // of frags
 	proto, ttl   uint8
-	isGivenUp    bool // stays in the table, so that fragments that still come are refused (RFC 5722 section 4)
 }
 
 // fragment is one fragment of a set. The snap length may have cut it: got <= wire.
@@ -40,6 +40,7 @@ type fragment struct {
 	wire, got uint32 // bytes as sent, bytes as captured
 	block     uint32 // first of the blocks that hold the bytes
 	next      uint32 // next fragment of the set, or next free fragment
+	beginsRun bool   // it did not come right after the one before it, with none beyond
 }
 
 func (f *fragment) end() uint32 { return f.off + f.wire }
@@ -111,10 +112,8 @@ func (t *Table) evict(keep uint32) {
 	if s == keep {
 		s = t.sets[s].newer
 	}
-	if !t.sets[s].isGivenUp {
-		t.n.Evicted++
-		t.deliverIncomplete(s, Evicted)
-	}
+	t.n.Evicted++
+	t.deliverIncomplete(s, Evicted)
 	t.remove(s)
 }
 
