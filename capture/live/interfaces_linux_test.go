@@ -9,7 +9,7 @@ import (
 
 func TestInterfaces(t *testing.T) {
 	here, _ := cable(t)
-	tun(t, here, "tun0")
+	here.OpenTun(t, "tun0")
 	var got []string
 	here.Do(func() {
 		all, err := Devices()

@@ -270,7 +270,7 @@ func TestVLAN(t *testing.T) {
 func TestDeviceWithoutHeader(t *testing.T) {
 	each(t, func(t *testing.T, backend Backend) {
 		ns := netns.New(t)
-		device := tun(t, ns, "tun0")
+		device := ns.OpenTun(t, "tun0")
 		ns.RunIP(t, "addr add 198.18.0.1/24 dev tun0")
 		ns.RunIP(t, "link set tun0 up")
 		s := open(t, ns, Options{Interfaces: []string{"tun0"}, Backend: backend, AutoFilter: usual})

@@ -48,30 +48,6 @@ func backends() (all []Backend) {
 	return all
 }
 
-// tun makes a device whose packets have no link header.
-func tun(t testing.TB, ns *netns.Namespace, name string) (fd int) {
-	t.Helper()
-	ns.Do(func() {
-		var err error
-		if fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
-			return
-		}
-		request, err := unix.NewIfreq(name)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		request.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
-		if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
-			t.Error(err)
-		}
-	})
-	if fd < 0 {
-		t.Skip("no tun devices here")
-	}
-	return fd
-}
-
 // send sends frames as they are.
 func send(t testing.TB, ns *netns.Namespace, name string, frames ...[]byte) {
 	t.Helper()

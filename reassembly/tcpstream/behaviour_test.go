@@ -60,12 +60,40 @@ func TestBehaviour(t *testing.T) {
 			b.c(ack, 103, 501, "cdef")
 			b.c(ack, 101, 501, "abcdefg")
 		}, []string{`client "ab" 6:0+2`, `client "cdefg" 5:0+1 4:1+2 5:3+1 6:4+1`}},
-		{"a contradiction: the first copy stays", func(b *bench) {
+		{"a contradiction: same bytes, the first copy stays", func(b *bench) {
 			b.open()
-			b.c(ack, 103, 501, "cd")
-			b.c(ack, 102, 501, "bXXe")
-			b.c(ack, 101, 501, "a")
-		}, []string{`client conflict of 2 in 5, 103 to 105`, `client "a" 6:0+1`, `client "bcde" 5:0+1 4:1+2 5:3+1`}},
+			b.c(ack, 105, 501, "bbbb")
+			b.c(ack, 105, 501, "XXXX")
+			b.c(ack, 101, 501, "aaaa")
+		}, []string{`client conflict of 4 in 5, 105 to 109`, `client "aaaa" 6:0+4`, `client "bbbb" 4:0+4`}},
+		{"a contradiction: one that begins earlier counts", func(b *bench) {
+			b.open()
+			b.c(ack, 106, 501, "bbb")
+			b.c(ack, 105, 501, "XXX")
+			b.c(ack, 101, 501, "aaaa")
+		}, []string{`client conflict of 2 in 5, 106 to 108`, `client "aaaa" 6:0+4`, `client "XXXb" 5:0+3 4:3+1`}},
+		{"a contradiction: one that begins later does not", func(b *bench) {
+			b.open()
+			b.c(ack, 105, 501, "bbb")
+			b.c(ack, 106, 501, "XXX")
+			b.c(ack, 101, 501, "aaaa")
+		}, []string{`client conflict of 2 in 5, 106 to 108`, `client "aaaa" 6:0+4`, `client "bbbX" 4:0+3 5:3+1`}},
+		{"a contradiction: a cover counts", func(b *bench) {
+			b.open()
+			b.c(ack, 106, 501, "bb")
+			b.c(ack, 105, 501, "XXXX")
+			b.c(ack, 101, 501, "aaaa")
+		}, []string{`client conflict of 2 in 5, 106 to 108`, `client "aaaa" 6:0+4`, `client "XXXX" 5:0+4`}},
+		{"a contradiction: the bytes in order count", func(b *bench) {
+			b.open()
+			b.c(ack, 105, 501, "bbbb")
+			b.c(ack, 101, 501, "aaaaXX")
+		}, []string{`client conflict of 2 in 5, 105 to 107`, `client "aaaa" 5:0+4`, `client "XXbb" 5:0+2 4:2+2`}},
+		{"a contradiction: not of what was received", func(b *bench) {
+			b.open()
+			b.c(ack, 101, 501, "aaaa")
+			b.c(ack, 103, 501, "XXbb")
+		}, []string{`client "aaaa" 4:0+4`, `client "bb" 5:0+2`}},
 		{"across the end of the numbers", func(b *bench) {
 			b.c(syn, 0xfffffffc, 0, "")
 			b.c(ack, 0xffffffff, 1, "cde")

@@ -17,10 +17,10 @@ var (
 		}}
 	Conflict = finding.Code{ID: "NET-07", Severity: finding.Warn, Fault: finding.Path,
 		Seen:  "a TCP segment repeats bytes with another content",
-		Means: "something on the way changes packets, or a sender hides from whoever listens: what the receiver read is not certain; the first copy counts, and no text of a console that it is in is shown",
+		Means: "something on the way changes packets, or a sender hides from those who listen: shown is what Linux gives its program, and other systems may read the other copy; no text of a console that the bytes are in is shown",
 		Do:    "look for a proxy or a firewall that rewrites; otherwise treat the sender as hostile",
 		Text: func(dst []byte, e *finding.Expert) []byte {
-			return append(appendBytes(dst, e.A), " came again with another content; the first copy counts"...)
+			return append(appendBytes(dst, e.A), " came again with another content; shown is the copy that Linux takes"...)
 		}}
 	Skipped = finding.Code{ID: "NET-08", Severity: finding.Note, Fault: finding.Capture,
 		Seen:  "bytes of a TCP connection that belong to no message that could be read",

@@ -48,7 +48,7 @@ func (a *Assembler) startWaiting(c *Conn, h *half, b []byte, frame uint64, nanos
 	}
 	s := &a.mem.items[i]
 	s.seq = h.next - uint32(len(b))
-	a.mem.append(i, b, frame, nanos)
+	a.mem.append(i, b, TimedPiece{Frame: frame, Nanos: nanos})
 	h.waits = i
 	h.kept += len(b)
 	return true
@@ -59,7 +59,7 @@ func (a *Assembler) appendWaiting(c *Conn, h *half, b []byte, frame uint64, nano
 	if h.kept+len(b) > a.lim.DirBytes || !a.ensureRoomAfter(c, h.waits, len(b)) {
 		return false
 	}
-	a.mem.append(h.waits, b, frame, nanos)
+	a.mem.append(h.waits, b, TimedPiece{Frame: frame, Nanos: nanos})
 	h.kept += len(b)
 	return true
 }

@@ -52,19 +52,19 @@ func (a *Assembler) keepBetweenRuns(c *Conn, h *half, before, after uint32, p *s
 		if !a.ensureRoomAfter(c, before, len(b)) {
 			return false
 		}
-		a.mem.append(before, b, p.frame, p.nanos)
+		a.mem.append(before, b, p.piece())
 	case after != 0 && a.mem.items[after].seq == p.seq+n && a.mem.items[after].n > 0:
 		if !a.ensureRoomBefore(c, after, len(b)) {
 			return false
 		}
-		a.mem.prepend(after, b, p.frame, p.nanos)
+		a.mem.prepend(after, b, p.piece())
 		after, before = a.mem.items[after].next, after
 	default:
 		i := a.insertRun(c, h, before, p.seq, len(b))
 		if i == 0 {
 			return false
 		}
-		a.mem.append(i, b, p.frame, p.nanos)
+		a.mem.append(i, b, p.piece())
 		before = i
 	}
 	h.kept += len(b)

@@ -4,6 +4,7 @@ import "qsniff/netlayer"
 
 // segmentRest is the bytes of a segment that were not used yet.
 type segmentRest struct {
+	start uint32 // number of the first byte of the segment
 	seq   uint32 // number of data[0]
 	sent  uint32 // number after the last byte as sent
 	data  []byte
@@ -40,7 +41,7 @@ func (a *Assembler) receiveData(c *Conn, side uint8, s *Segment) {
 	if s.TCP.Flags&netlayer.FlagSYN != 0 {
 		p.seq++
 	}
-	p.sent = p.seq + uint32(wire)
+	p.start, p.sent = p.seq, p.seq+uint32(wire)
 	if !h.hasNumbers {
 		h.setNumbers(p.seq-1, false)
 	}
@@ -88,6 +89,7 @@ func (a *Assembler) endAtFIN(c *Conn, side uint8) {
 func (a *Assembler) placeData(c *Conn, side uint8, p *segmentRest) {
 	h := &c.halves[side]
 	a.findConflicts(c, side, p)
+	a.overwriteRuns(h, p)
 	if !c.isIgnored && int32(p.sent-h.next) <= 0 {
 		a.Counters.Retransmitted++
 		return
@@ -176,34 +178,4 @@ func (a *Assembler) replaceWaiting(c *Conn, side uint8, i uint32) {
 		return
 	}
 	c.halves[side].waits = i
-}
-
-// findConflicts reports the bytes of p that differ from those that are kept to the sink.
-func (a *Assembler) findConflicts(c *Conn, side uint8, p *segmentRest) {
-	h, x := &c.halves[side], Dispute{Frame: p.frame}
-	if h.waits != 0 {
-		a.addDiffering(&x, h.waits, p)
-	}
-	for i := h.runs; i != 0; i = a.mem.items[i].next {
-		a.addDiffering(&x, i, p)
-	}
-	if x.N > 0 {
-		a.Counters.Conflicts++
-		a.sink.Conflict(c, c.dir(side), x)
-	}
-}
-
-// addDiffering adds the bytes of p and span i to x that have the same number and differ.
-func (a *Assembler) addDiffering(x *Dispute, i uint32, p *segmentRest) {
-	ours, theirs, seq := a.mem.bytes(i), p.data, p.seq
-	if d := int32(a.mem.items[i].seq - p.seq); d >= 0 {
-		theirs, seq = theirs[min(int(d), len(theirs)):], seq+uint32(d)
-	} else {
-		ours = ours[min(-int(d), len(ours)):]
-	}
-	for k := range min(len(ours), len(theirs)) {
-		if ours[k] != theirs[k] {
-			x.add(seq + uint32(k))
-		}
-	}
 }

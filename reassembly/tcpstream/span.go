@@ -111,63 +111,64 @@ func (m *spans) shiftTo(i uint32, back bool) {
 	s.off = off
 }
 
-// addPiece records that the last n bytes of span i, already counted in span.n, came with
-// frame.
-func (m *spans) addPiece(i uint32, frame uint64, nanos int64, n uint32) {
+// addPiece records that the last bytes of span i, already counted in span.n, came as p says.
+func (m *spans) addPiece(i uint32, p TimedPiece) {
 	s := &m.items[i]
 	list := m.piecesOf(i)
 	if k := len(list); k > 0 {
 		last := &list[k-1]
-		if last.Frame == frame || k == piecesPerUnit<<s.order {
-			last.Len += n
-			last.addFrame(frame, nanos)
+		if last.Frame == p.Frame && last.start == p.start || k == piecesPerUnit<<s.order {
+			last.Len += p.Len
+			last.addFrame(p.Frame, p.Nanos)
 			return
 		}
 	}
 	s.pieces++
-	m.piecesOf(i)[len(list)] = TimedPiece{Frame: frame, Off: s.n - n, Len: n, Nanos: nanos}
+	p.Off = s.n - p.Len
+	m.piecesOf(i)[len(list)] = p
 }
 
-// addFirstPiece records that the first n bytes of span i, already counted in span.n, came
-// with frame.
-func (m *spans) addFirstPiece(i uint32, frame uint64, nanos int64, n uint32) {
+// addFirstPiece records that the first bytes of span i, already counted in span.n, came as p says.
+func (m *spans) addFirstPiece(i uint32, p TimedPiece) {
 	s := &m.items[i]
 	list := m.piecesOf(i)
 	for k := range list {
-		list[k].Off += n
+		list[k].Off += p.Len
 	}
-	if list[0].Frame == frame || len(list) == piecesPerUnit<<s.order {
+	if list[0].Frame == p.Frame && list[0].start == p.start || len(list) == piecesPerUnit<<s.order {
 		list[0].Off = 0
-		list[0].Len += n
-		list[0].addFrame(frame, nanos)
+		list[0].Len += p.Len
+		list[0].addFrame(p.Frame, p.Nanos)
 		return
 	}
 	s.pieces++
 	list = m.piecesOf(i)
 	copy(list[1:], list)
-	list[0] = TimedPiece{Frame: frame, Len: n, Nanos: nanos}
+	list[0] = p
 }
 
-// append adds bytes after those of span i, which has room for them.
-func (m *spans) append(i uint32, b []byte, frame uint64, nanos int64) {
+// append adds bytes, which came as p says, after those of span i, which has room for them.
+func (m *spans) append(i uint32, b []byte, p TimedPiece) {
 	s := &m.items[i]
 	s.n += uint32(len(b))
 	copy(m.bytes(i)[int(s.n)-len(b):], b)
 	if int32(s.end()-s.sent) > 0 {
 		s.sent = s.end()
 	}
-	m.addPiece(i, frame, nanos, uint32(len(b)))
+	p.Len = uint32(len(b))
+	m.addPiece(i, p)
 }
 
-// prepend adds bytes before those of span i, which has room for them there.
-func (m *spans) prepend(i uint32, b []byte, frame uint64, nanos int64) {
+// prepend adds bytes, which came as p says, before those of span i, which has room for them there.
+func (m *spans) prepend(i uint32, b []byte, p TimedPiece) {
 	s := &m.items[i]
 	n := uint32(len(b))
 	s.off -= n
 	s.seq -= n
 	s.n += n
 	copy(m.bytes(i), b)
-	m.addFirstPiece(i, frame, nanos, n)
+	p.Off, p.Len = 0, n
+	m.addFirstPiece(i, p)
 }
 
 // appendSpan adds the bytes of span j after those of span i, which has room for
@@ -176,7 +177,7 @@ func (m *spans) appendSpan(i, j uint32) {
 	s, t := &m.items[i], &m.items[j]
 	b := m.bytes(j)
 	for _, p := range m.piecesOf(j) {
-		m.append(i, b[p.Off:][:p.Len], p.Frame, p.Nanos)
+		m.append(i, b[p.Off:][:p.Len], p)
 	}
 	if int32(t.sent-s.sent) > 0 {
 		s.sent = t.sent

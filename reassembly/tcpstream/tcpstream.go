@@ -3,8 +3,8 @@
 // in order, reports where bytes are missing and why, and keeps what the Sink has not
 // consumed.
 //
-// It is not a TCP: it checks no checksum, no state of an end and no option, and cannot
-// determine which of two copies of the same bytes an end accepted. It is not a
+// It is not a TCP: it checks no checksum, no state of an end and no option. Of two copies
+// of the same bytes it takes the one that Linux takes (overlap.go). It is not a
 // dissector either: the Sink finds where messages begin and end. It is not fit
 // for concurrent use: one Assembler serves one partition. It has no clock: time is
 // packet time.
@@ -54,6 +54,7 @@ type TimedPiece struct {
 	Frame    uint64
 	Off, Len uint32
 	Nanos    int64
+	start    uint32 // number of the first byte of what the receiver holds it in, see overlap.go
 }
 
 // addFrame makes p stand for one more frame.
@@ -98,8 +99,8 @@ type Sink interface {
 	// a Finished or Reset that was forged.
 	Break(c *Conn, dir int, ch *Chunk, b Break)
 	// Conflict reports that a segment has bytes of direction dir that differ from those
-	// that came before and are still kept. The earlier ones are used; which ones the
-	// receiver used is unknown.
+	// that came before and are still kept. Those that Linux takes are used; other systems
+	// may take the others.
 	Conflict(c *Conn, dir int, x Dispute)
 	// Close reports that the connection was removed: its Slot may be used again. Both
 	// directions had a last Break before, unless the connection was ignored.
@@ -171,6 +172,7 @@ type Assembler struct {
 	walk    []*Conn // scratch of runTimers
 
 	mem   spans
+	split []TimedPiece // scratch of overwrite, made when first needed
 	chunk Chunk
 	one   [1]TimedPiece // of a chunk of one segment that is not kept
 }

@@ -91,7 +91,7 @@ var reassembly = []Entry{
 		Get: func(r *Result) uint64 { return r.Run.IP.Bad }},
 	{Name: "ip_too_long", Group: Reassembly, Doc: "Fragments of IP that were refused because they end beyond 65,535 bytes.",
 		Get: func(r *Result) uint64 { return r.Run.IP.TooLong }},
-	{Name: "ip_overlaps", Group: Reassembly, Doc: "Fragmented datagrams that were dropped because two fragments claim the same bytes.",
+	{Name: "ip_overlaps", Group: Reassembly, Doc: "Fragmented datagrams that were dropped because their fragments contradict each other.",
 		Get: func(r *Result) uint64 { return r.Run.IP.Overlaps }},
 	{Name: "ip_too_many", Group: Reassembly, Doc: "Fragmented datagrams that were dropped because they have more fragments than the limit.",
 		Get: func(r *Result) uint64 { return r.Run.IP.TooMany }},
