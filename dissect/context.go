@@ -46,6 +46,9 @@ type Context struct {
 	// different values: the receiver may have read what is not shown, and a name that is
 	// shown may stand for another one.
 	Disputed bool
+	// IsCorrupt is set for Dissect where the bytes of the message are not those of its
+	// checksum. Disputed is set then, too.
+	IsCorrupt bool
 	// Stream is what is known of the connection that the bytes are from; nil for
 	// datagrams.
 	Stream *Stream

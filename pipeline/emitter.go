@@ -113,7 +113,7 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	}
 	f.Packets = uint32(max(len(s.frames), 1))
 	f.Wire = f.Bytes + f.Packets*headerBytes(s)
-	if s.isReply && m.Type != nil && m.Type.Asks.Has(dissect.Describing) {
+	if s.isReply && m.Type != nil && m.Type.Asks.Has(dissect.Describing) && !s.isMismatched() {
 		f.GamePort = gamePortOf(m)
 	}
 	f.Train = s.train()
@@ -121,7 +121,7 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	if e.wantsClues && s.isReply && !s.isTCP {
 		e.addSaid(s, m, x)
 	}
-	if !s.isReply || !e.hasListener {
+	if !s.isReply || !e.hasListener || s.isMismatched() {
 		return
 	}
 	if post, ok := postOf(m); ok {

@@ -32,14 +32,18 @@ func (d *identifier) identify(s *payload) outcome {
 	*c = dissect.Context{}
 	c.Src, c.Dst, c.Wire = s.src, s.dst, s.wire
 	if s.set != nil {
-		c.FromSplit, c.Disputed = s.set.Engine, s.set.Disputed
+		c.FromSplit = s.set.Engine
+		c.IsCorrupt = s.isMismatched() && !s.set.IsSound
+		c.Disputed = s.set.Disputed || c.IsCorrupt
 	}
 	b := s.data[:s.run]
 	l := d.look(c, b, s.first)
 	v := d.pick(c, b, l)
 	switch {
 	case v.Dissector == nil:
-		d.noteForeign(c, b)
+		if !s.isMismatched() {
+			d.noteForeign(c, b)
+		}
 		return unclaimed
 	case !d.reg.Believe(c, &v):
 		if !v.Type.FromServer() && s.set == nil {

@@ -139,9 +139,12 @@ func (j *joiner) deliverSet(set *split.Set) {
 		}
 	case split.Truncated, split.Incomplete:
 		j.deliverPartial(&s)
-	case split.Refused: // not decompressed, so no fault is known
+	case split.Refused, split.Unsupported: // not decompressed, so no fault is known
 		j.identifier.identifyUnread(&s, dissect.Complete)
 	default:
+		if set.Outcome == split.BadBzip2 && s.run > 0 && j.identifier.identify(&s) == reported {
+			return
+		}
 		j.identifier.identifyUnread(&s, dissect.Malformed)
 	}
 }

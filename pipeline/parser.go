@@ -39,7 +39,13 @@ func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict
 		m.CollectPasswords(p.flows.OpenPasswords(server, client.Addr()))
 	}
 	m.Learn.Proto = p.reg.FlowProto(v.Dissector)
-	if s.set != nil {
+	switch {
+	case s.isMismatched():
+		m.Status, m.Learn = dissect.Malformed, dissect.FlowFacts{Proto: m.Learn.Proto}
+		if !s.set.IsSound {
+			m.Conf = min(m.Conf, dissect.Likely)
+		}
+	case s.set != nil:
 		m.Learn.Engine, m.Learn.Proven = s.set.Engine, !isFormInferred(s.set)
 	}
 	p.flows.Learn(server, client.Addr(), m.Learn)
@@ -65,7 +71,9 @@ func (p *parser) readMessage(c *dissect.Context, v *dissect.Verdict, b []byte, m
 func (p *parser) parseUnread(s *payload, status dissect.Status) {
 	m, set := p.msg, s.set
 	m.Reset(p.reg.SplitProto(set.Engine), set.Joined)
-	m.Wire = max(m.Wire, set.Wire)
+	if !s.isMismatched() { // then set.Wire is of what came out
+		m.Wire = max(m.Wire, set.Wire)
+	}
 	m.Status = status
 	s.data, s.run, s.pieces = set.Joined, len(set.Joined), set.Pieces
 	s.isReply = !p.reg.ToServer(s.src.Port(), s.dst.Port())

@@ -40,6 +40,10 @@ type payload struct {
 	first        *look  // what sightMaker found out about it; nil if it did not look
 }
 
+// isMismatched reports whether s came out of a compressed stream and is not what the header of the
+// stream declares. Nothing is learned of a server from it.
+func (s *payload) isMismatched() bool { return s.set != nil && s.set.Outcome == split.BadBzip2 }
+
 // outcome is what became of a payload.
 type outcome uint8
 

@@ -94,6 +94,7 @@ var shownBy = map[string]struct{ raises, near string }{
 	"SPL-08":  {"hostile/bzip2-bomb-honest", "split/source-old-compressed-80-rules"},
 	"SPL-09":  {"split/to-server", "split/source-two-parts"},
 	"SPL-10":  {"split/total-zero", "split/one-part"},
+	"SPL-11":  {"split/source-old-compressed-randomised", "split/source-old-compressed"},
 }
 
 // damaged stands before a capture in which the header of the third packet is overwritten.

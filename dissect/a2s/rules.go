@@ -26,7 +26,7 @@ func readRules(c *dissect.Context, cur *dissect.Cursor) {
 		cur.Push(&defRule, n)
 		name := cur.CString(&defRuleName)
 		start := cur.Offset()
-		value := cur.CString(valueDef(cur, name))
+		value := cur.CString(valueDef(c, cur, name))
 		if found.add(name, extentFrom(cur, start), cur.OK()) || !isText && isBinary(name, value) {
 			binary++
 		}
@@ -59,9 +59,15 @@ func extentFrom(cur *dissect.Cursor, start int) dissect.Extent {
 }
 
 // valueDef is the definition for the value that follows. Engines say of a
-// password only whether there is one; plugins and proxies forward what they like.
-func valueDef(cur *dissect.Cursor, name []byte) *dissect.Def {
-	if !cur.SeeksSecrets() || !console.HoldsSecret(name) {
+// password only whether there is one; plugins and proxies forward what they like. A name
+// that was corrupted may have been that of a password.
+func valueDef(c *dissect.Context, cur *dissect.Cursor, name []byte) *dissect.Def {
+	switch {
+	case !cur.SeeksSecrets():
+		return &defRuleValue
+	case c.IsCorrupt:
+		return &defRuleSecret
+	case !console.HoldsSecret(name):
 		return &defRuleValue
 	}
 	if value, _, ended := bytes.Cut(cur.Peek(cur.Left()), []byte{0}); ended && !console.HidesPair(name, value) {

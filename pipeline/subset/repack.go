@@ -62,8 +62,9 @@ func (l *locator) packAgain(edits []Edit) []byte {
 		return nil
 	}
 	packed := slices.Clone(o.Packed[:o.PrefixLen])
-	if o.PrefixLen > 0 { // the size stays
-		binary.LittleEndian.PutUint32(packed[4:], crc32.ChecksumIEEE(text))
+	if o.PrefixLen > 0 { // the size stays, and a CRC-32 that was wrong stays wrong
+		was := crc32.ChecksumIEEE(m.Data) ^ binary.LittleEndian.Uint32(packed[4:])
+		binary.LittleEndian.PutUint32(packed[4:], crc32.ChecksumIEEE(text)^was)
 	}
 	return append(packed, stream...)
 }

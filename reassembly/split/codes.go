@@ -88,13 +88,13 @@ var (
 		},
 	}
 
-	// BadStream: A is the flaw; B holds the declared length or CRC-32 in its upper
-	// and the actual one in its lower half, or is 0.
+	// BadStream: A is the flaw, with soundStream; B holds the declared length or CRC-32 in
+	// its upper and the actual one in its lower half, or is 0.
 	BadStream = &finding.Code{
 		ID: "SPL-06", Severity: finding.Error, Fault: finding.Path,
-		Seen:  "A message marked as compressed that is no sound bzip2 stream, or one of another length or CRC-32 than its header says.",
-		Means: "Bytes were cut or corrupted on the path, parts were joined in a wrong order, or the server marks plain messages as compressed. Clients that check discard it.",
-		Do:    "Capture at the server to see whether it leaves it like that.",
+		Seen:  "A message marked as compressed that is no sound bzip2 stream, or one of another length or CRC-32 than its header declares.",
+		Means: "Bytes were cut or corrupted on the path, parts were joined in a wrong order, or the server fills in the header wrongly or marks plain messages as compressed. Clients that check discard the message. Where the stream can be decompressed the message is shown as it came out, with status malformed, and nothing is learned of the server from it. If the stream's own checksum is right, these are the bytes that the server compressed, and its header is wrong.",
+		Do:    "If the finding says that the stream's own checksum is right, mend what computes size and CRC-32 at the server. Else capture at the server to see whether the message leaves it like that.",
 		Ref:   wiki,
 		Text:  streamText,
 	}
@@ -159,12 +159,27 @@ var (
 			return append(dst, " after the id)"...)
 		},
 	}
+
+	// Randomised has no numbers.
+	Randomised = &finding.Code{
+		ID: "SPL-11", Severity: finding.Note, Fault: finding.Server,
+		Seen:  "A compressed message whose bzip2 stream has a randomised block.",
+		Means: "The stream is legal and of a kind that encoders ceased to write: libbz2 and what is built on it decode it, decoders in Go and others refuse it. qsniff shows its compressed bytes.",
+		Do:    "Compress with a current bzip2, or with none: more clients read that.",
+		Ref:   wiki,
+		Text: func(dst []byte, _ *finding.Expert) []byte {
+			return append(dst, "randomised bzip2 block, which libbz2 decodes and qsniff does not"...)
+		},
+	}
 )
+
+// soundStream is the bit of BadStream's A that is set where the stream's own checksums are right.
+const soundStream = 1 << 8
 
 // Codes are all findings of this package.
 var Codes = []*finding.Code{
 	PartMissing, DuplicatePart, ConflictingPart, IDReused, FormInferred,
-	BadStream, Oversize, Bomb, ToServer, BadHeader,
+	BadStream, Oversize, Bomb, ToServer, BadHeader, Randomised,
 }
 
 func appendHexByte(dst []byte, v uint64) []byte {
@@ -204,6 +219,7 @@ func missingText(dst []byte, e *finding.Expert) []byte {
 
 func streamText(dst []byte, e *finding.Expert) []byte {
 	want, got := e.B>>32, e.B&0xffff_ffff
+	isSound := e.A&soundStream != 0
 	switch flaw(e.A) {
 	case noStream:
 		return append(dst, "marked as compressed, but there is no bzip2 stream"...)
@@ -215,22 +231,30 @@ func streamText(dst []byte, e *finding.Expert) []byte {
 		dst = append(dst, "decompressed bytes have CRC-32 "...)
 		dst = appendHex(dst, uint32(got))
 		dst = append(dst, ", the header says "...)
-		return appendHex(dst, uint32(want))
+		dst = appendHex(dst, uint32(want))
 	case badLength:
-		if got > want {
+		if !isSound && got > want {
 			dst = append(dst, "more than the "...)
 			dst = appendCount(dst, want, "byte", "bytes")
 			return append(dst, " come out of the bzip2 stream that the header declares"...)
 		}
-	}
-	dst = append(dst, "bzip2 stream broken: "...)
-	dst = appendCount(dst, got, "byte", "bytes")
-	dst = append(dst, " came out"...)
-	if want > 0 {
+		dst = appendCount(dst, got, "decompressed byte", "decompressed bytes")
 		dst = append(dst, ", the header declares "...)
 		dst = strconv.AppendUint(dst, want, 10)
+	default:
+		dst = append(dst, "bzip2 stream broken: "...)
+		dst = appendCount(dst, got, "byte", "bytes")
+		dst = append(dst, " came out"...)
+		if want > 0 {
+			dst = append(dst, ", the header declares "...)
+			dst = strconv.AppendUint(dst, want, 10)
+		}
+		return dst
 	}
-	return dst
+	if isSound {
+		return append(dst, "; the stream's own checksum is right"...)
+	}
+	return append(dst, "; the stream's own checksum is wrong, or bytes follow it"...)
 }
 
 func bombText(dst []byte, e *finding.Expert) []byte {

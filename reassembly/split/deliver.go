@@ -99,7 +99,7 @@ func (a *Assembler) countOutcome(s *partSet, o Outcome) {
 	if s.isInferred {
 		n.Inferred++
 	}
-	*[...]*uint64{&n.Complete, &n.Incomplete, &n.Truncated, &n.BadBzip2, &n.TooLarge, &n.Refused, &n.Malformed}[o]++
+	*[...]*uint64{&n.Complete, &n.Incomplete, &n.Truncated, &n.BadBzip2, &n.TooLarge, &n.Refused, &n.Unsupported, &n.Malformed}[o]++
 }
 
 // hasStreamAt reports whether a bzip2 stream starts where it would under layout l.

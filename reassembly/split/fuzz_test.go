@@ -101,7 +101,7 @@ func runFuzz(t *testing.T, in []byte, lim split.Limits) uint64 {
 	if a.Buffered() != 0 || c.Parts != added {
 		t.Fatalf("bytes kept after Flush, parts counted\n got %d, %d\nwant 0, %d", a.Buffered(), c.Parts, added)
 	}
-	over := c.Complete + c.Incomplete + c.Truncated + c.BadBzip2 + c.TooLarge + c.Refused
+	over := c.Complete + c.Incomplete + c.Truncated + c.BadBzip2 + c.TooLarge + c.Refused + c.Unsupported
 	if c.Sets != over+c.Repeats || delivered != over+c.Malformed+c.Short {
 		t.Fatalf("counters do not add up: %d delivered\n got %+v", delivered, *c)
 	}

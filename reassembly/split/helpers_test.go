@@ -46,7 +46,7 @@ func newBench(lim split.Limits) *bench {
 
 func clone(s *split.Set) result {
 	r := result{Set: *s}
-	inflated := s.Compressed && s.Outcome == split.Complete
+	inflated := s.Compressed && (s.Outcome == split.Complete || s.Outcome == split.BadBzip2 && s.Run > 0)
 	r.Joined = slices.Clone(s.Joined)
 	r.Data = r.Joined
 	if inflated {

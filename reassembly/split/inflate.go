@@ -22,6 +22,7 @@ const (
 	badCRC                // what comes out has not the declared CRC-32
 	trailing              // length and CRC-32 are right, but the stream ends badly or bytes follow it
 	notPacked             // announced as compressed, and plain
+	randomised            // it has a block of a kind that only libbz2 still decodes
 	declaredTooLarge      // declared above the limit
 	outputTooLarge        // nothing declared, and more comes out than the limit
 	overBudget            // this second's work is spent
@@ -38,6 +39,8 @@ type inflater struct {
 	rest  [2]byte // the first bytes from a decoder that should return endByte
 	buf   []byte
 	sum   uint32 // CRC-32 of the last output, if its length was right
+
+	endsClean bool // of the last stream
 }
 
 // decompress decompresses stream up to most bytes: the declared size, if there is one, or
@@ -74,7 +77,8 @@ func (z *inflater) readStream(b []byte, size, most int) output {
 	if z.zr.InputOffset > int64(size) && n > 0 && z.buf[n-1] == endByte {
 		return output{n: n - 1, endsClean: err == nil || z.zr.Close() == nil}
 	}
-	return output{n: n, hasMore: err == nil}
+	d, ok := err.(interface{ IsDeprecated() bool })
+	return output{n: n, hasMore: err == nil, isRandomised: ok && d.IsDeprecated()}
 }
 
 // forget takes a new decoder if the present one keeps something of a stream that was not
@@ -102,16 +106,20 @@ const (
 var endMarkOnly = []byte(endMark)
 
 // output is what came out of a stream: n bytes. hasMore is set if they are more than was
-// asked for, endsClean if the stream ended as it should.
+// asked for, endsClean if the stream ended as it should: then its own checksums are right.
 type output struct {
 	n                  int
 	hasMore, endsClean bool
+	isRandomised       bool
 }
 
 // compareOutput returns the output, and how it differs from what was declared.
 func (z *inflater) compareOutput(o output, most int, declared bool, crc uint32) ([]byte, flaw) {
 	out := z.buf[:o.n]
+	z.endsClean = o.endsClean
 	switch {
+	case o.isRandomised:
+		return out, randomised
 	case !declared && o.hasMore:
 		return out, outputTooLarge
 	case !declared && !o.endsClean:
@@ -134,10 +142,12 @@ func (z *inflater) compareOutput(o output, most int, declared bool, crc uint32) 
 
 // decompressSet decompresses set s, which has all its parts, into a.out, and returns the
 // outcome. It tries the layouts in turn until size and CRC match. If they never do, a.out
-// has the compressed bytes as the guessed layout joins them.
+// has what comes out under the layout that is least wrong or, if nothing does, the
+// compressed bytes.
 func (a *Assembler) decompressSet(s *partSet) Outcome {
 	o := &a.out
 	s.flaw = noStream
+	best := -1
 	for i := range layouts {
 		l := &layouts[i]
 		if !a.hasStreamAt(s, l) {
@@ -151,12 +161,20 @@ func (a *Assembler) decompressSet(s *partSet) Outcome {
 			o.Data, o.Run, o.Wire = out, len(out), len(out)
 			return Complete
 		}
-		if s.flaw == noStream || fl >= declaredTooLarge {
-			s.flaw, s.flawSize, s.flawSum = fl, uint32(len(out)), a.bz.sum
+		isSound := fl < declaredTooLarge && a.bz.endsClean
+		if best < 0 || fl >= declaredTooLarge || isSound && !s.isSound || isSound == s.isSound && s.flaw == undecodable {
+			best = i
+			s.flaw, s.flawSize, s.flawSum, s.isSound = fl, uint32(len(out)), a.bz.sum, isSound
 			if fl == declaredTooLarge {
 				s.flawSize = o.Declared
 			}
 		}
+	}
+	switch s.flaw {
+	case badLength, badCRC:
+		a.joinPayloads(s, layouts[best])
+		a.showMismatch(s, &layouts[best])
+		return BadBzip2
 	}
 	a.joinPayloads(s, a.guessLayout(s))
 	o.Run = 0
@@ -165,8 +183,34 @@ func (a *Assembler) decompressSet(s *partSet) Outcome {
 		return TooLarge
 	case overBudget:
 		return Refused
+	case randomised:
+		return Unsupported
 	}
 	return BadBzip2
+}
+
+// showMismatch puts into a.out what comes out of the stream under layout l, whose size or CRC
+// the header contradicts, up to Limits.Inflated. More than that, and what no work is left
+// for, stays compressed.
+func (a *Assembler) showMismatch(s *partSet, l *layout) {
+	o := &a.out
+	o.Run = 0
+	src := sourceKey(s.key.src)
+	if !a.budget.hasLeft(src, a.now) {
+		return
+	}
+	a.joined = slices.Grow(a.joined, len(endMark))
+	o.Joined, o.Data = a.joined, a.joined
+	stream := a.joined[l.prefix:]
+	out, fl := a.bz.decompress(stream, a.lim.Inflated, false, 0)
+	a.spendOn(src, stream, out, false)
+	if fl == outputTooLarge || len(out) == 0 {
+		return
+	}
+	s.isSound = a.bz.endsClean
+	s.flawSize = uint32(len(out))
+	o.Engine, o.Size = l.engine, a.sizeField(s, l)
+	o.Data, o.Run, o.Wire, o.IsSound = out, len(out), len(out), s.isSound
 }
 
 // tryLayout decompresses a.joined, which was joined under layout l, if the budget has work
@@ -189,12 +233,17 @@ func (a *Assembler) tryLayout(s *partSet, l *layout) ([]byte, flaw) {
 	o.Joined, o.Data = a.joined, a.joined
 	stream := a.joined[l.prefix:]
 	out, fl := a.bz.decompress(stream, most, l.prefix > 0, o.CRC)
-	if fl == sound || fl == trailing {
+	a.spendOn(src, stream, out, fl == trailing)
+	return out, fl
+}
+
+// spendOn adds the cost of a try to the budget.
+func (a *Assembler) spendOn(src sourceKey, stream, out []byte, isRight bool) {
+	if isRight || a.bz.endsClean {
 		a.budget.spend(src, costTry+(len(stream)+len(out))/bytesPerUnit)
 	} else {
 		a.budget.spend(src, costFailed+len(stream)/failedPerUnit)
 	}
-	return out, fl
 }
 
 // sizeField returns the part size in the headers of a compressed set, 0 if the form has

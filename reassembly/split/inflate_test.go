@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,11 +47,15 @@ func TestCompressed(t *testing.T) {
 		{"bytes after the stream", packed(1, prefixOf(msg), append(stream[:len(stream):len(stream)], "rubbish"...)), split.Complete,
 			[]string{"SPL-06 note: length and CRC-32 are right, but the bzip2 stream ends badly or bytes follow it"}},
 		{"wrong CRC", packed(1, prefix(2000, 0x1234), stream), split.BadBzip2,
-			[]string{"SPL-06 error: decompressed bytes have CRC-32 " + hex8(crc32.ChecksumIEEE(msg)) + ", the header says 00001234"}},
+			[]string{"SPL-06 error: decompressed bytes have CRC-32 " + hex8(crc32.ChecksumIEEE(msg)) + ", the header says 00001234; the stream's own checksum is right"}},
 		{"declares too little", packed(1, prefix(1999, 0), stream), split.BadBzip2,
-			[]string{"SPL-06 error: more than the 1999 bytes come out of the bzip2 stream that the header declares"}},
+			[]string{"SPL-06 error: 2000 decompressed bytes, the header declares 1999; the stream's own checksum is right"}},
 		{"declares too much", packed(1, prefix(2001, 0), stream), split.BadBzip2,
-			[]string{"SPL-06 error: bzip2 stream broken: 2000 bytes came out, the header declares 2001"}},
+			[]string{"SPL-06 error: 2000 decompressed bytes, the header declares 2001; the stream's own checksum is right"}},
+		{"declares little, and more than the limit comes out", packed(1, prefix(38, 0), pack(t, zeros, 9)), split.BadBzip2,
+			[]string{"SPL-06 error: more than the 38 bytes come out of the bzip2 stream that the header declares"}},
+		{"a randomised block", packed(1, prefixOf(msg), randomise(stream)), split.Unsupported,
+			[]string{"SPL-11 note: randomised bzip2 block, which libbz2 decodes and qsniff does not"}},
 		{"a bit flipped in the block", packed(1, prefixOf(msg), hit(stream, 100)), split.BadBzip2, nil},
 		{"a bit flipped in the stream's own CRC", packed(1, prefixOf(msg), hit(stream, len(stream)-2)), split.Complete,
 			[]string{"SPL-06 note: length and CRC-32 are right, but the bzip2 stream ends badly or bytes follow it"}},
@@ -76,8 +81,10 @@ func TestCompressed(t *testing.T) {
 			if !bytes.Equal(s.Joined, tt.in[10:]) {
 				t.Errorf("Joined is not what was sent\n got %x\nwant %x", s.Joined, tt.in[10:])
 			}
-			if s.Outcome != split.Complete && s.Run != 0 {
-				t.Errorf("Run of bytes that could not be decompressed\n got %d\nwant 0", s.Run)
+			if isShown := strings.Contains(strings.Join(tt.want, ""), "checksum is right"); s.Outcome != split.Complete && isShown != (s.Run > 0) {
+				t.Errorf("Run\n got %d\nwant more than 0: %t", s.Run, isShown)
+			} else if isShown && (!s.IsSound || !bytes.Equal(s.Data, msg)) {
+				t.Errorf("what came out, sound %t\n got %x\nwant %x", s.IsSound, s.Data, msg)
 			}
 			if tt.want == nil && tt.outcome != split.Complete {
 				if len(s.Findings) != 1 || s.Expert[0].Code != split.BadStream {
@@ -88,6 +95,13 @@ func TestCompressed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// randomise sets the bit of a stream's first block that says that it is randomised.
+func randomise(stream []byte) []byte {
+	stream = slices.Clone(stream)
+	stream[len("BZh91AY&SY")+4] |= 0x80
+	return stream
 }
 
 func hex8(v uint32) string {

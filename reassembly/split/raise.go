@@ -75,9 +75,16 @@ func (a *Assembler) raiseStream(s *partSet) {
 		o.addFinding(Bomb, finding.Note, 0, 0)
 	case trailing:
 		o.addFinding(BadStream, finding.Note, uint64(trailing), 0)
-	case badCRC:
-		o.addFinding(BadStream, BadStream.Severity, uint64(badCRC), uint64(o.CRC)<<32|uint64(s.flawSum))
+	case randomised:
+		o.addFinding(Randomised, Randomised.Severity, 0, 0)
 	default:
-		o.addFinding(BadStream, BadStream.Severity, uint64(s.flaw), uint64(o.Declared)<<32|uint64(s.flawSize))
+		a, b := uint64(s.flaw), uint64(o.Declared)<<32|uint64(s.flawSize)
+		if s.flaw == badCRC {
+			b = uint64(o.CRC)<<32 | uint64(s.flawSum)
+		}
+		if s.isSound {
+			a |= soundStream
+		}
+		o.addFinding(BadStream, BadStream.Severity, a, b)
 	}
 }

@@ -25,13 +25,14 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Complete   Outcome = iota
-	Incomplete         // parts are missing
-	Truncated          // every part came, the capture cut at least one
-	BadBzip2           // compressed, and no layout gives the declared size and CRC
-	TooLarge           // compressed, and larger than Limits.Inflated
-	Refused            // compressed, and not decompressed: this second's work is spent
-	Malformed          // one datagram whose header makes sense in no form
+	Complete    Outcome = iota
+	Incomplete          // parts are missing
+	Truncated           // every part came, the capture cut at least one
+	BadBzip2            // compressed, and no layout gives the declared size and CRC
+	TooLarge            // compressed, and larger than Limits.Inflated
+	Refused             // compressed, and not decompressed: this second's work is spent
+	Unsupported         // compressed, with a randomised block, which the decoder does not read
+	Malformed           // one datagram whose header makes sense in no form
 )
 
 // Set is one split message, or what came of it. It and all it points to are
@@ -51,10 +52,14 @@ type Set struct {
 	// Data is the message: Joined, or Joined decompressed. In an incomplete or
 	// truncated set its first Run bytes are the message up to the first gap; the
 	// payloads of the later parts follow in their order. Run is 0 where compressed
-	// bytes could not be decompressed: nothing in them can be dissected.
+	// bytes could not be decompressed: nothing in them can be dissected. In a BadBzip2 set
+	// with a Run they could be, and what came out is not what the header declares.
 	Data []byte
 	Run  int
-	Wire int // what len(Data) would be, had the capture cut nothing
+	// IsSound is set in such a set if the stream's own checksums are right: Data is what was
+	// compressed, and the header is wrong.
+	IsSound bool
+	Wire    int // what len(Data) would be, had the capture cut nothing
 
 	// Joined is the payloads after the split headers, by number. If Prefix is 8,
 	// it starts with the decompressed size and the CRC-32 that are in
@@ -81,8 +86,8 @@ type Part struct {
 }
 
 // Counters are running totals. Sets counts the sets that wait no longer; each of them
-// is also counted as Complete, Incomplete, Truncated, BadBzip2, TooLarge, Refused or
-// Repeats.
+// is also counted as Complete, Incomplete, Truncated, BadBzip2, TooLarge, Refused,
+// Unsupported or Repeats.
 type Counters struct {
 	Parts         uint64 // datagrams given to Add
 	Duplicates    uint64 // parts that came again, equal
@@ -98,6 +103,7 @@ type Counters struct {
 	BadBzip2      uint64
 	TooLarge      uint64
 	Refused       uint64
+	Unsupported   uint64
 	Malformed     uint64 // datagrams; they open no set
 	Short         uint64 // datagrams that the capture cut inside the header; they open no set
 	Compressed    uint64 // sets announced as compressed

@@ -79,6 +79,7 @@ type partSet struct {
 	isInferred    bool // the form of at least one part was chosen by fit
 	isCompressed  bool // announced as compressed; only decompressing shows the header length
 	isMislabelled bool // announced as compressed, and is not
+	isSound       bool // the compressed stream's own checksums are right
 	isDisputed    bool // other parts of its id contradict it, apart from those that are counted
 	size          uint16
 	n             int       // parts
