@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -232,7 +233,7 @@ func (s *packetSocket) checkInterface() error {
 }
 
 // drops adds what the kernel has counted since the last call.
-func (s *packetSocket) drops() uint64 {
+func (s *packetSocket) drops(bool) uint64 {
 	if mem.GetSocketOption(s.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS, &s.stats) {
 		s.dropped += uint64(s.stats.Drops)
 	}
@@ -241,6 +242,8 @@ func (s *packetSocket) drops() uint64 {
 
 func (s *packetSocket) link() uint16    { return s.linkType }
 func (s *packetSocket) descriptor() int { return s.fd }
+
+func (s *packetSocket) waits() time.Duration { return 0 }
 
 func (s *packetSocket) close() {
 	if s.ring != nil {

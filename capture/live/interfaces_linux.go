@@ -21,17 +21,24 @@ func checkPermission() error {
 // deviceType returns the kernel's ARPHRD_ value of an interface, or that of devices
 // without a header if the interface vanished meanwhile.
 func deviceType(f *net.Interface) uint16 {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := openQuery()
 	if err != nil {
 		return arpNone
 	}
-	defer unix.Close(fd)
+	defer closeQuery(fd)
 	request, err := unix.NewIfreq(f.Name)
 	if err != nil || unix.IoctlIfreq(fd, unix.SIOCGIFHWADDR, request) != nil {
 		return arpNone
 	}
 	return request.Uint16() // the family of the address
 }
+
+// openQuery opens a socket for interfaceState.
+func openQuery() (fd int, err error) {
+	return unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+}
+
+func closeQuery(fd int) { unix.Close(fd) }
 
 // interfaceState reports whether an interface still exists, and is up. It asks through
 // an open socket, which works whatever rights the program has dropped.

@@ -22,6 +22,11 @@ func deviceType(f *net.Interface) uint16 {
 	return arpNone
 }
 
+// openQuery opens nothing: interfaceState needs no socket.
+func openQuery() (int, error) { return -1, nil }
+
+func closeQuery(int) {}
+
 // interfaceState reports whether an interface still exists, and is up.
 func interfaceState(_, index int) (there, up bool) {
 	f, err := net.InterfaceByIndex(index)

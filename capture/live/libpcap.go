@@ -2,92 +2,14 @@
 
 package live
 
-/*
-#cgo LDFLAGS: -lpcap
-#cgo noescape live_read
-#cgo nocallback live_read
-#include <pcap.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-struct live_record {
-	int64_t sec, frac;
-	uint32_t captured, wire;
-};
-
-struct live_reader {
-	pcap_t *pcap;
-	uint8_t *buf; // of the batch
-	uint32_t room, used;
-	int n, failed, has_kept;
-	struct live_record kept, records[1024];
-	uint8_t kept_data[262144]; // capture.MaxCaptured
-};
-
-static struct live_reader *live_open(pcap_t *pcap) {
-	struct live_reader *r = calloc(1, sizeof *r);
-	if (r)
-		r->pcap = pcap;
-	return r;
-}
-
-static void live_close(struct live_reader *r) { free(r); }
-
-// live_put copies a packet to the end of the batch. It returns 0 if there is no room.
-static int live_put(struct live_reader *r, const struct live_record *x, const uint8_t *data) {
-	if (x->captured > r->room - r->used)
-		return 0;
-	memcpy(r->buf + r->used, data, x->captured);
-	r->used += x->captured;
-	r->records[r->n++] = *x;
-	return 1;
-}
-
-// live_take puts a packet that libpcap delivers into the batch. One for which there is no room
-// is kept for the next batch, and the last one that is delivered: libpcap gives its block back
-// to the kernel.
-static void live_take(u_char *user, const struct pcap_pkthdr *header, const u_char *data) {
-	struct live_reader *r = (struct live_reader *)user;
-	struct live_record x = {header->ts.tv_sec, header->ts.tv_usec, header->caplen, header->len};
-	if (x.captured > sizeof r->kept_data)
-		x.captured = sizeof r->kept_data;
-	if (live_put(r, &x, data))
-		return;
-	r->kept = x;
-	memcpy(r->kept_data, data, x.captured);
-	r->has_kept = 1;
-	pcap_breakloop(r->pcap);
-}
-
-// live_read copies packets after one another into buf until most are there, the next
-// does not fit, or none is waiting. It returns how many.
-static int live_read(struct live_reader *r, uint8_t *buf, uint32_t room, int most) {
-	r->buf = buf;
-	r->room = room;
-	r->used = r->n = r->failed = 0;
-	if (r->has_kept && live_put(r, &r->kept, r->kept_data))
-		r->has_kept = 0;
-	while (r->n < most && !r->has_kept) {
-		int got = pcap_dispatch(r->pcap, most - r->n, live_take, (u_char *)r);
-		if (got == PCAP_ERROR_BREAK) // by live_take; some systems report it the next time
-			continue;
-		r->failed = got < 0;
-		if (got <= 0)
-			break;
-	}
-	return r->n;
-}
-*/
-import "C"
-
 import (
-	"errors"
 	"fmt"
-	"reflect"
+	"io"
+	"runtime"
 	"strings"
 	"time"
 
+	"github.com/google/gopacket"
 	"github.com/google/gopacket/pcap"
 	"golang.org/x/net/bpf"
 
@@ -97,23 +19,29 @@ import (
 // HasLibpcap reports whether this build has the backend Libpcap.
 const HasLibpcap = true
 
-// libpcapHandle is an interface that gopacket has opened with libpcap. gopacket also
-// sets the filter and closes the handle, but packets are read without it, for four
-// reasons: its read waits whenever there is no packet, so that several interfaces would
-// wait for one another; Close waits for that read; it takes one call of C per packet;
-// and its type for link types has 8 bits, too few for the header of "any" that names
-// the interface (276).
+// libpcapHandle is an interface that gopacket's pcap.Handle opens, filters and reads,
+// all through its public functions. These decide three things:
+//
+//   - A handle reports no descriptor and not whether it would block: a read that finds
+//     no packet waits for one, up to the timeout, before it returns without.
+//   - Each packet takes a call of C, and is copied twice: libpcap copies it out of its
+//     ring, because the block may be given back, and read copies it into the batch.
+//   - Link types have 8 bits, too few for LINUX_SLL2 (276): packets of Any have the
+//     older cooked header, which does not name the interface.
 type libpcapHandle struct {
 	at       target
-	opened   *pcap.Handle
-	pcap     *C.pcap_t
-	reader   *C.struct_live_reader
+	handle   *pcap.Handle
 	linkType uint16
-	fd       int
-	unit     int64 // nanoseconds of the fraction of a second
+	timeout  time.Duration // of a read that finds no packet
+	query    int           // socket through which the system is asked about the interface
 
-	stats       C.struct_pcap_stat
-	lastDropped uint32 // what the kernel's count was: it has 32 bits
+	// The packet that has been read and is in no batch yet, nil if there is none. The
+	// memory is libpcap's, valid until the handle is read again.
+	kept []byte
+	info gopacket.CaptureInfo
+
+	sinceStats  int    // calls of drops
+	lastDropped uint32 // the kernel's count, which has 32 bits, when it was last asked for
 	dropped     uint64
 }
 
@@ -126,27 +54,46 @@ func openLibpcap(at target, o *Options) (handle, error) {
 	}
 	inactive, err := pcap.NewInactiveHandle(at.name)
 	if err != nil {
-		return nil, &Error{Interface: at.name, Reason: "libpcap: " + err.Error(), Err: err}
+		return nil, libpcapError(at, err.Error(), err)
 	}
 	defer inactive.CleanUp()
+	h := &libpcapHandle{at: at, timeout: libpcapTimeout(o)}
 	for _, err := range []error{
 		inactive.SetSnapLen(o.Snap), inactive.SetBufferSize(max(o.Buffer, minBlocks*blockSize)),
-		inactive.SetPromisc(o.Promiscuous && at.index != 0), inactive.SetTimeout(o.Delay),
+		inactive.SetPromisc(o.Promiscuous && at.index != 0), inactive.SetTimeout(h.timeout),
 	} {
 		if err != nil {
-			return nil, &Error{Interface: at.name, Reason: "libpcap: " + err.Error(), Err: err}
+			return nil, libpcapError(at, err.Error(), err)
 		}
 	}
-	opened, err := inactive.Activate()
-	if err != nil {
+	if h.handle, err = inactive.Activate(); err != nil {
 		return nil, activateError(at, inactive, err)
 	}
-	h := &libpcapHandle{at: at, opened: opened}
-	if err := h.takeOver(o); err != nil {
+	if at.loop && runtime.GOOS == "linux" {
+		_ = h.handle.SetDirection(pcap.DirectionIn)
+	}
+	if h.query, err = openQuery(); err == nil {
+		if err = h.findLink(); err == nil {
+			err = h.setFilter(o)
+		}
+	}
+	if err != nil {
 		h.close()
 		return nil, err
 	}
 	return h, nil
+}
+
+// libpcapTimeout returns how long a handle waits for a packet. It is also the time for
+// which the kernel collects packets. Several interfaces are read in turn, so they share
+// Delay.
+func libpcapTimeout(o *Options) time.Duration {
+	each := min(o.Delay, pollTimeout) / time.Duration(len(o.Interfaces))
+	return max(each.Round(time.Millisecond), time.Millisecond)
+}
+
+func libpcapError(at target, reason string, err error) *Error {
+	return &Error{Interface: at.name, Reason: "libpcap: " + reason, Err: err}
 }
 
 // activateError returns the error for a handle that libpcap did not activate, with a
@@ -159,34 +106,28 @@ func activateError(at target, inactive *pcap.InactiveHandle, err error) error {
 	case strings.Contains(reason, "Not Up"):
 		return downError(at.name)
 	}
-	if said := inactive.Error().Error(); said != "" {
-		reason = said
+	if detail := inactive.Error().Error(); detail != "" {
+		reason = detail
 	}
-	return &Error{Interface: at.name, Reason: "libpcap: " + reason, Err: err}
+	return libpcapError(at, reason, err)
 }
 
-// takeOver finds libpcap's own handle in that of gopacket, prepares it for live_read, and
-// sets the filter.
-func (h *libpcapHandle) takeOver(o *Options) error {
-	field := reflect.ValueOf(h.opened).Elem().FieldByName("cptr")
-	if !field.IsValid() || field.Kind() != reflect.Pointer {
-		return errors.New("libpcap: this version of gopacket keeps its handle elsewhere")
+// findLink determines the link type. gopacket returns the lower 8 bits of libpcap's
+// number, which are checked against the names of the types that the interface has.
+func (h *libpcapHandle) findLink() error {
+	dlt := int(h.handle.LinkType())
+	known, err := h.handle.ListDataLinks()
+	if err != nil {
+		return libpcapError(h.at, err.Error(), err)
 	}
-	h.pcap = (*C.pcap_t)(field.UnsafePointer())
-	if h.at.index == 0 {
-		C.pcap_set_datalink(h.pcap, C.int(linkSLL2)) // libpcap before 1.10 stays with SLL
+	for _, k := range known {
+		if pcap.DatalinkNameToVal(k.Name) == dlt {
+			h.linkType = linkOfDLT(dlt)
+			return nil
+		}
 	}
-	h.linkType = linkOfDLT(int(C.pcap_datalink(h.pcap)))
-	h.fd = int(C.pcap_get_selectable_fd(h.pcap))
-	ignoreOutgoing(h.fd, h.at)
-	h.unit = int64(time.Microsecond)
-	if C.pcap_get_tstamp_precision(h.pcap) == C.PCAP_TSTAMP_PRECISION_NANO {
-		h.unit = 1
-	}
-	if h.reader = C.live_open(h.pcap); h.reader == nil {
-		return errors.New("libpcap: out of memory")
-	}
-	return h.setFilter(o)
+	return &Error{Interface: h.at.name, Reason: "libpcap: its link type has more than the 8 bits that gopacket returns",
+		Hint: "use the backend afpacket"}
 }
 
 // linkOfDLT converts a DLT_ value, which libpcap uses in memory, into a LINKTYPE_ value,
@@ -205,7 +146,7 @@ func (h *libpcapHandle) setFilter(o *Options) error {
 		if o.Filter == "" {
 			return nil
 		}
-		if err := h.opened.SetBPFFilter(o.Filter); err != nil {
+		if err := h.handle.SetBPFFilter(o.Filter); err != nil {
 			return filterError(h.at.name, o.Filter, err.Error())
 		}
 		return nil
@@ -222,70 +163,88 @@ func (h *libpcapHandle) setFilter(o *Options) error {
 	for i, r := range raw {
 		program[i] = pcap.BPFInstruction{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
 	}
-	if err := h.opened.SetBPFInstructionFilter(program); err != nil {
+	if err := h.handle.SetBPFInstructionFilter(program); err != nil {
 		return filterError(h.at.name, o.AutoFilter.String(), err.Error())
 	}
 	return nil
 }
 
-// read implements handle, by live_read.
+// read implements handle. A call that finds no packet takes as long as the timeout.
+// Packets are not held back for longer than that: once those in b span it, read returns.
 func (h *libpcapHandle) read(b *capture.Batch, iface uint16, most int) error {
-	start, room := len(b.Buf), cap(b.Buf)-len(b.Buf)
-	most -= len(b.Packets)
-	if most <= 0 || room == 0 {
-		return nil
-	}
-	buf := b.Buf[start : start+room]
-	n := int(C.live_read(h.reader, (*C.uint8_t)(&buf[0]), C.uint32_t(room), C.int(most)))
-	b.Buf = b.Buf[:start+int(h.reader.used)]
-	for i := range h.reader.records[:n] {
-		r := &h.reader.records[i]
-		end := start + int(r.captured)
+	first := int64(0)
+	for begin := len(b.Packets); len(b.Packets) < most; {
+		if h.kept == nil {
+			var err error
+			if h.kept, h.info, err = h.handle.ZeroCopyReadPacketData(); err != nil {
+				h.kept = nil
+				return h.checkInterface(err)
+			}
+			h.kept = h.kept[:min(len(h.kept), capture.MaxCaptured)]
+		}
+		start := len(b.Buf)
+		end := start + len(h.kept)
+		if end > cap(b.Buf) {
+			return nil
+		}
+		b.Buf = append(b.Buf, h.kept...)
+		nanos := h.info.Timestamp.UnixNano()
 		b.Packets = append(b.Packets, capture.Packet{
-			Nanos: int64(r.sec)*int64(time.Second) + int64(r.frac)*h.unit,
+			Nanos: nanos,
 			Data:  b.Buf[start:end:end],
-			Wire:  uint32(max(r.wire, r.captured)),
+			Wire:  uint32(max(h.info.Length, end-start)),
 			Link:  h.linkType,
 			Iface: iface,
 		})
-		start = end
-	}
-	if n == 0 || h.reader.failed != 0 {
-		return h.checkInterface()
+		h.kept = nil
+		if len(b.Packets) == begin+1 {
+			first = nanos
+		} else if nanos-first > int64(h.timeout) {
+			return nil
+		}
 	}
 	return nil
 }
 
 // checkInterface returns an error if the interface went down or vanished, or if reading
-// failed. It asks the system about the interface: since 1.10 libpcap returns no error
-// when one goes down, and the text of its errors differs between versions.
-func (h *libpcapHandle) checkInterface() error {
+// failed; err is what the read returned. It asks the system about the interface: since
+// 1.10 libpcap returns no error when one goes down, and the text of its errors differs
+// between versions.
+func (h *libpcapHandle) checkInterface(err error) error {
 	if h.at.index != 0 {
-		if there, up := interfaceState(h.fd, h.at.index); !up {
+		if there, up := interfaceState(h.query, h.at.index); !up {
 			return goneError(h.at.name, there)
 		}
 	}
-	if h.reader.failed != 0 {
-		return &Error{Interface: h.at.name, Reason: "libpcap: " + h.opened.Error().Error()}
+	switch err {
+	case pcap.NextErrorTimeoutExpired:
+		return nil
+	case io.EOF:
+		return err
 	}
-	return nil
+	return libpcapError(h.at, h.handle.Error().Error(), err)
 }
 
-// drops adds what libpcap has counted since the last call.
-func (h *libpcapHandle) drops() uint64 {
-	if C.pcap_stats(h.pcap, &h.stats) == 0 {
-		now := uint32(h.stats.ps_drop)
-		h.dropped += uint64(now - h.lastDropped)
-		h.lastDropped = now
+// drops adds what libpcap has counted. gopacket allocates for the answer, so libpcap is
+// asked every cardEvery calls, and if now is set.
+func (h *libpcapHandle) drops(now bool) uint64 {
+	if now || h.sinceStats%cardEvery == 0 {
+		if stats, err := h.handle.Stats(); err == nil {
+			count := uint32(stats.PacketsDropped)
+			h.dropped += uint64(count - h.lastDropped)
+			h.lastDropped = count
+		}
 	}
+	h.sinceStats++
 	return h.dropped
 }
 
-func (h *libpcapHandle) link() uint16    { return h.linkType }
-func (h *libpcapHandle) descriptor() int { return h.fd }
+func (h *libpcapHandle) link() uint16         { return h.linkType }
+func (h *libpcapHandle) descriptor() int      { return -1 }
+func (h *libpcapHandle) waits() time.Duration { return h.timeout }
 
 func (h *libpcapHandle) close() {
-	h.opened.Close()
-	C.live_close(h.reader)
-	h.reader = nil
+	h.handle.Close()
+	closeQuery(h.query)
+	h.kept = nil
 }

@@ -30,6 +30,11 @@ const (
 	// ten wake-ups a second are no load, and a tenth of a second is not noticed.
 	pollTimeout = 100 * time.Millisecond
 
+	// quietSpan is for how much packet time an interface that had nothing is not asked
+	// again while another is busy, where asking takes time. Chosen: with DefaultDelay
+	// shared by two interfaces, asking takes a twentieth of it.
+	quietSpan = 200 * time.Millisecond
+
 	// restTime is how long Read sleeps when it has read a flood to its end, with DefaultBuffer;
 	// with a smaller one less. Chosen: a million queries a second fill a ninth of the buffer
 	// meanwhile, and the kernel may take as long to deliver one packet.

@@ -129,7 +129,13 @@ func (s *Source) addInterface(index int, name string, o *Options) error {
 	in := &input{handle: h, target: at, iface: uint16(index)}
 	in.card.open(at)
 	s.inputs = append(s.inputs, in)
-	s.waiter.watch(h.descriptor())
+	if fd := h.descriptor(); fd >= 0 {
+		s.waiter.watch(fd)
+	}
+	s.polls = 1
+	if each := h.waits() * time.Duration(len(o.Interfaces)); each > 0 {
+		s.polls = int(pollTimeout/each) - 1
+	}
 	s.bytesLeft += max(o.Buffer, minBlocks*blockSize)
 	s.described = append(s.described, capture.Interface{
 		Index: uint16(index), Name: at.name, Filter: o.filterText(),

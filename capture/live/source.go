@@ -26,6 +26,9 @@ type Source struct {
 	bytesLeft int   // bytes that are still delivered then
 	err       error // what Read returns from now on
 
+	polls       int           // how often Read asks again before it returns without packets
+	newest      int64         // time of the newest packet so far
+	busy        bool          // an interface had as many packets as it might give, or more
 	kernelDelay time.Duration // after which the kernel has delivered what it has
 	rest        time.Duration // see wait
 	sinceWait   int           // packets since the last wait
@@ -42,6 +45,8 @@ type input struct {
 	iface uint16 // Packet.Iface
 	card  card
 
+	quietUntil int64 // packet time before which it is not asked while another is busy
+
 	kernelDrops, cardDrops atomic.Uint64 // packets lost since the start
 }
 
@@ -49,13 +54,14 @@ type input struct {
 // use.
 type handle interface {
 	// read appends packets to b until it has most, or there is no room in its buffer,
-	// or no packet is waiting. It never blocks.
+	// or no packet is waiting. If none is, it takes as long as waits returns.
 	read(b *capture.Batch, iface uint16, most int) error
+	waits() time.Duration // 0: Source waits at the descriptor
 	// drops returns how many packets the kernel had no room for since the handle was
-	// opened.
-	drops() uint64
+	// opened. The count may be cardEvery calls old, unless now is set.
+	drops(now bool) uint64
 	link() uint16    // LINKTYPE_ value
-	descriptor() int // readable when packets wait
+	descriptor() int // readable when packets wait; negative: there is none
 	close()
 }
 
@@ -88,7 +94,7 @@ func (s *Source) Read(b *capture.Batch) error {
 	}
 	s.prepareBatch(b)
 	s.fillBatch(b)
-	if len(b.Packets) == 0 && s.endError == nil {
+	for left := s.polls; left > 0 && len(b.Packets) == 0 && s.endError == nil && !s.closed.Load(); left-- {
 		s.wait()
 		s.fillBatch(b)
 	}
@@ -105,7 +111,12 @@ func (s *Source) Read(b *capture.Batch) error {
 // wait waits for packets. After many it does nothing for a while first, so that there are many
 // again: being woken for each block of a flood costs more than the packets in it. A sleeping
 // goroutine costs less than one that waits in a call of the system, which the runtime watches.
+//
+// Handles that wait when they are read have done so.
 func (s *Source) wait() {
+	if s.backend == Libpcap {
+		return
+	}
 	if s.sinceWait >= capture.MaxPackets {
 		s.sinceWait = 0
 		time.Sleep(s.rest)
@@ -151,15 +162,31 @@ func (s *Source) beginEnd(err error) {
 
 // collect reads the packets that wait at all interfaces. Each has its share of a batch,
 // so that a flood at one does not delay the others.
+//
+// A handle without packets may take time to answer. While another interface is busy, such
+// a one is asked again only once the packets of the others are quietSpan later.
 func (s *Source) collect(b *capture.Batch) {
 	share := max(capture.MaxPackets/len(s.inputs), 1)
 	s.merge.reset()
+	wasBusy := s.busy
+	s.busy = false
 	for i := range s.inputs {
 		in := s.inputs[(s.nextInput+i)%len(s.inputs)]
+		if wasBusy && in.quietUntil > s.newest {
+			continue
+		}
 		start := len(b.Packets)
 		err := in.read(b, in.iface, min(start+share, capture.MaxPackets))
 		s.merge.addRun(start, len(b.Packets))
-		b.HasMore = b.HasMore || len(b.Packets) >= start+share
+		switch n := len(b.Packets); {
+		case n >= start+share:
+			b.HasMore, s.busy = true, true
+		case n == start && in.waits() > 0:
+			in.quietUntil = s.newest + int64(quietSpan)
+		}
+		if n := len(b.Packets); n > start {
+			s.newest = max(s.newest, b.Packets[n-1].Nanos)
+		}
 		if err != nil && s.endError == nil {
 			s.beginEnd(err)
 		}
@@ -178,7 +205,7 @@ func (s *Source) countBatch(b *capture.Batch) {
 	s.received.Add(uint64(len(b.Packets)))
 	s.bytes.Add(uint64(sum))
 	for _, in := range s.inputs {
-		in.kernelDrops.Store(in.drops())
+		in.kernelDrops.Store(in.drops(s.err != nil))
 		if s.reads%cardEvery == 0 || s.err != nil {
 			in.cardDrops.Store(in.card.countMissed())
 		}
