@@ -20,6 +20,7 @@ type Packet struct {
 	Link  uint16 // LINKTYPE_ value; 16 bits, because SLL2 is 276
 	Iface uint16 // interface within its input
 	File  uint16 // input, from 0
+	Lane  uint16 // from 0; inputs of one lane follow each other in time, as the files of a ring
 }
 
 // Batch is a run of packets in capture order together with the memory that

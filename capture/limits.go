@@ -17,6 +17,10 @@ const (
 	// ordinary ones; a batch is handed over when the next does not fit.
 	mergeBytes = 2 * MaxCaptured
 
+	// laneOverlap is how far the last packets of a file of a ring are later than the first of the
+	// next, in nanoseconds: what processors that take turns deliver out of order (chosen).
+	laneOverlap = 5_000_000
+
 	// maxInputs is how many inputs the 16 bits of Packet.File can number. Further
 	// ones all have the last number.
 	maxInputs = 1 << 16

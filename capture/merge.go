@@ -11,7 +11,8 @@ import (
 // order within a source stays, also where its time goes backwards: of the next
 // packets of all sources the earliest is taken, and of packets with the same time
 // that of the first source in the list. Packets are numbered from 1 over all, and
-// Packet.File is the position of the source in the list.
+// Packet.File is the position of the source in the list. Packet.Lane is the same for sources that
+// follow each other in time, as the files of a ring do.
 //
 // At most one batch of each source is held. Packets are copied where sources
 // alternate; where a whole batch of one precedes the next packet of the others, as
@@ -38,6 +39,7 @@ func Merge(sources ...Source) Source {
 type merger struct {
 	inputs   []input
 	heap     []*input // by input.before; sources that have not ended
+	lanes    []*input // the source that uses each lane; nil: it has ended
 	received uint64
 	errs     []error
 	err      error // what Read returns from now on
@@ -49,6 +51,8 @@ type input struct {
 	batch   Batch
 	index   int // in the list of sources
 	file    uint16
+	lane    uint16
+	hasLane bool
 	started bool  // the source was read; until then head is when it begins, if known, else the least time
 	err     error // what the source returned with its last packets
 	head    int64 // time of the next packet
@@ -121,6 +125,7 @@ func (m *merger) refill(in *input, b *Batch) {
 		m.errs = append(m.errs, err)
 	}
 	in.batch = Batch{}
+	m.freeLane(in)
 	last := len(m.heap) - 1
 	m.heap[0] = m.heap[last]
 	m.heap = m.heap[:last]
@@ -146,10 +151,11 @@ func (m *merger) passBatch(in *input, b *Batch) {
 	*b, in.batch = in.batch, *b
 	in.batch.Reset()
 	in.next, in.gap, in.comment = 0, 0, 0
+	m.takeLane(in)
 	for i := range b.Packets {
 		m.received++
 		b.Packets[i].No = m.received
-		b.Packets[i].File = in.file
+		b.Packets[i].File, b.Packets[i].Lane = in.file, in.lane
 	}
 }
 
@@ -165,6 +171,7 @@ func (m *merger) copyRun(in *input, b *Batch) bool {
 		}
 		b.Buf = b.Buf[:0]
 	}
+	m.takeLane(in)
 	other := m.secondInput()
 	for in.next < len(in.batch.Packets) {
 		p := in.batch.Packets[in.next]
@@ -181,12 +188,40 @@ func (m *merger) copyRun(in *input, b *Batch) bool {
 		b.Buf = append(b.Buf, p.Data...)
 		end := len(b.Buf)
 		m.received++
-		p.No, p.File, p.Data = m.received, in.file, b.Buf[start:end:end]
+		p.No, p.File, p.Lane, p.Data = m.received, in.file, in.lane, b.Buf[start:end:end]
 		b.Packets = append(b.Packets, p)
 		in.next++
 	}
 	m.siftDown(0)
 	return true
+}
+
+// takeLane gives in the lane of a source that has ended, or a new one, if it has none.
+func (m *merger) takeLane(in *input) {
+	if in.hasLane {
+		return
+	}
+	in.hasLane = true
+	for i, used := range m.lanes {
+		if used == nil || used.endsSoon(in.head) {
+			m.lanes[i], in.lane = in, uint16(i)
+			return
+		}
+	}
+	in.lane = uint16(min(len(m.lanes), maxInputs-1))
+	m.lanes = append(m.lanes, in)
+}
+
+// endsSoon reports whether the last packet of in comes less than laneOverlap after a time.
+func (in *input) endsSoon(nanos int64) bool {
+	rest := in.batch.Packets[in.next:]
+	return in.err != nil && len(rest) > 0 && rest[len(rest)-1].Nanos-nanos < laneOverlap
+}
+
+func (m *merger) freeLane(in *input) {
+	if in.hasLane && m.lanes[in.lane] == in {
+		m.lanes[in.lane] = nil
+	}
 }
 
 // moveGaps appends the gaps before packet n of in's batch to b, whose next packet

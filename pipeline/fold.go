@@ -31,6 +31,7 @@ type fold struct {
 	fact      track.Fact   // of the brief at hand
 	briefs    int          // so far
 	reader    readerTotals // after the last batch merged
+	copiesAt  copiesAt     // likewise
 	parts     [Partitions]totals
 	packets   PacketSink      // nil: packets are not wanted
 	unmatched uint64          // messages that Config.Filter did not choose, besides those in parts
@@ -134,7 +135,7 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	if f.packets != nil && err == nil {
 		err = f.packets.AddPackets(&b.raw)
 	}
-	f.reader = b.totals
+	f.reader, f.copiesAt = b.totals, b.copiesAt
 	if n := len(b.items); f.hold != nil && n > 0 && err == nil && !enough {
 		f.outcomes.now = max(f.outcomes.now, b.items[n-1].age)
 		enough, err = f.release(false)

@@ -30,7 +30,7 @@ type reader struct {
 	idle     idle
 	nextTick int64 // by the clock's age
 	inputs   inputs
-	dedup    dedup
+	copies   copies
 	now      moment // of the packet at hand; sets that are given up at it get it as well
 	odd      item   // the packet at hand if it is no whole datagram or segment
 	ways     netlayer.Ways
@@ -58,6 +58,8 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	}
 	r.setSeed(b)
 	r.inputs.begin()
+	r.copies.begin(&b.raw, r.inputs.hasSeveral)
+	r.lookAhead(b)
 	r.passTime(len(b.raw.Packets))
 	hasMore := len(b.raw.Gaps)+len(b.raw.Comments) > 0 // than packets
 	for i := range b.raw.Packets {
@@ -83,6 +85,7 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 
 func (r *reader) copyTotals(b *batch) {
 	r.n.frags, r.n.source = r.frags.Counters(), r.src.Stats()
+	r.copies.listPlaces(&r.inputs, &b.copiesAt)
 	b.totals = r.n
 }
 
@@ -93,6 +96,23 @@ func (r *reader) setSeed(b *batch) {
 		r.seed = seedOf(&b.raw.Packets[0])
 	}
 	b.seed = r.seed
+}
+
+// lookAhead counts the first packets of a file in the census before anything is made of them.
+func (r *reader) lookAhead(b *batch) {
+	if !r.copies.looksAhead {
+		return
+	}
+	it := &r.odd
+	for i := range b.raw.Packets {
+		p := &b.raw.Packets[i]
+		it.nanos, it.Outer = p.Nanos, &r.ways
+		r.decode(it, p)
+		if it.Src.IsValid() {
+			r.copies.lookAt(it, p, r.seed)
+		}
+	}
+	r.copies.endLook(b.err != nil)
 }
 
 // passTime limits the clock, at a batch with packets, to the time that has passed since
@@ -138,13 +158,9 @@ func (r *reader) readPacket(p *capture.Packet) {
 	it := r.b.spare()
 	it.kind, it.rare, it.Outer = kindDatagram, nil, &r.ways
 	it.frame, it.nanos, it.age, it.from = r.now.frame, r.now.nanos, r.now.age, r.now.from
-	if r.decoder != nil {
-		r.decoder.Decode(&it.Packet, p)
-	} else {
-		it.Decode(p.Link, p.Data, int(p.Wire))
-	}
+	r.decode(it, p)
 	switch {
-	case r.dedup.isCopy(it, p, r.seed, r.inputs.hasSeveral):
+	case r.copies.isCopy(it, p, r.seed):
 		r.n.copies++
 	case it.Stop == netlayer.TCP:
 		it.kind = kindSegment
@@ -154,6 +170,14 @@ func (r *reader) readPacket(p *capture.Packet) {
 	default:
 		r.odd = *it
 		r.giveOdd(&r.odd, p)
+	}
+}
+
+func (r *reader) decode(it *item, p *capture.Packet) {
+	if r.decoder != nil {
+		r.decoder.Decode(&it.Packet, p)
+	} else {
+		it.Decode(p.Link, p.Data, int(p.Wire))
 	}
 }
 

@@ -20,7 +20,8 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 		size = float64(cfg.Memory) / DefaultMemory
 	}
 	r := newReader(cfg.Source, int(fragMemory*size))
-	r.dedup.mode, r.seed, r.idle.now = cfg.Dedup, cfg.Seed, cfg.Clock
+	r.copies.mode, r.copies.looksAhead = cfg.Dedup, cfg.Dedup != DedupOff && cfg.Clock == nil
+	r.seed, r.idle.now = cfg.Seed, cfg.Clock
 	if cfg.Incidents != nil {
 		cfg.Watchers = append(slices.Clip(cfg.Watchers), cfg.Incidents)
 	}

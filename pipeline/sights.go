@@ -12,8 +12,7 @@ import (
 )
 
 // sightMaker makes the sightings of one partition. It goes by each packet alone, and
-// so makes the same sighting of it whatever else is done with the packet; only copies
-// has a state, which is at most copyWindow old.
+// so makes the same sighting of it whatever else is done with the packet.
 type sightMaker struct {
 	now      *current
 	reg      *dissect.Registry
@@ -21,9 +20,8 @@ type sightMaker struct {
 	ctx      dissect.Context
 	msg      *dissect.Message // is used again
 	last     lastSighting
-	first    *look // at the datagram at hand; nil if it was not looked at
-	own      look  // by identifyPayload
-	copies   copyTable
+	first    *look         // at the datagram at hand; nil if it was not looked at
+	own      look          // by identifyPayload
 	profiles *profileMaker // nil: what servers report of themselves is not wanted
 }
 
@@ -42,7 +40,6 @@ func (w *sightMaker) addSightings(it *item) *look {
 	case kindQuoted:
 		s.What, s.Detail, s.Wire = track.IsUnreachable, it.icmp.kind, it.icmp.wire
 		s.FillHashes(w.now.seed)
-		w.copies.markCopy(s, it, uint64(s.Wire))
 	case kindSegment:
 		w.classifySegment(s, it)
 	case kindStray:
@@ -152,13 +149,13 @@ func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 		if h, ok := wire.ParseSplit(b, wire.GuessSplitForm(b, it.Wire)); ok && h.Number == 0 || wire.ProveSplitForm(b) != wire.None {
 			s.Flags |= track.First
 		}
-		w.addHashes(s, it, printOf(s, b))
+		w.addHashes(s, printOf(s, b))
 		return
 	}
 	if w.last.matches(b, it.Wire, it.Src) {
 		w.last.fillIn(s)
 		w.first = &w.last.look
-		w.addHashes(s, it, w.last.sum)
+		w.addHashes(s, w.last.sum)
 		return
 	}
 	w.setContext(it)
@@ -167,7 +164,7 @@ func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 	if sure {
 		w.last.store(&w.ctx, b, s, &w.own, sum)
 	}
-	w.addHashes(s, it, sum)
+	w.addHashes(s, sum)
 }
 
 // setContext sets w.ctx to what is known of a datagram, its ends and its length.
@@ -188,11 +185,10 @@ func printOf(s *track.Sighting, b []byte) uint64 {
 	return h
 }
 
-// addHashes fills in the hashes of s and its Copy flag; sum is that of its payload.
-func (w *sightMaker) addHashes(s *track.Sighting, it *item, sum uint64) {
+// addHashes fills in the hashes of s; sum is that of its payload.
+func (w *sightMaker) addHashes(s *track.Sighting, sum uint64) {
 	s.Print = uint32(sum >> 32)
 	s.FillHashes(w.now.seed)
-	w.copies.markCopy(s, it, sum)
 }
 
 // identifyPayload fills in protocol and type of a payload and, of requests and challenges,
@@ -286,5 +282,4 @@ func (w *sightMaker) classifySegment(s *track.Sighting, it *item) {
 		s.What, s.Key = track.IsAcked, it.TCP.Ack-1
 	}
 	s.FillHashes(w.now.seed)
-	w.copies.markCopy(s, it, lru.Mix(uint64(it.TCP.Seq), uint64(it.TCP.Ack)<<32|uint64(it.TCP.Flags)<<16|uint64(s.Bytes)))
 }

@@ -37,7 +37,7 @@ var whats = [track.NumPacketTypes]string{"other", "request", "reply", "challenge
 var flagNames = []struct {
 	flag track.SightFlags
 	name string
-}{{track.Cut, "cut"}, {track.Weak, "weak"}, {track.First, "first"}, {track.Copy, "copy"}, {track.Connection, "tcp"}, {track.Joined, "joined"}, {track.Familiar, "familiar"}}
+}{{track.Cut, "cut"}, {track.Weak, "weak"}, {track.First, "first"}, {track.Connection, "tcp"}, {track.Joined, "joined"}, {track.Familiar, "familiar"}}
 
 func (l *log) Sight(s *track.Sighting) {
 	if l.over {

@@ -38,7 +38,7 @@ func (w *sightMaker) classifyStray(s *track.Sighting, it *item) {
 	default:
 		s.What = track.IsCarried
 	}
-	w.addHashes(s, it, lru.MixBytes(uint64(it.Frag.Off)<<32|uint64(s.Bytes), b[:min(len(b), printedBytes)]))
+	w.addHashes(s, lru.MixBytes(uint64(it.Frag.Off)<<32|uint64(s.Bytes), b[:min(len(b), printedBytes)]))
 }
 
 // icmpHeader is the length of the header of an ICMP message (RFC 792, RFC 4443).
@@ -67,7 +67,7 @@ func (w *sightMaker) addTunnel(it *item) {
 		inner := x.Wire
 		x.Sighting = track.Sighting{What: track.IsCarried, Detail: netlayer.ProtoGRE, Frame: x.Frame, Age: x.Age, Nanos: x.Nanos,
 			Src: track.HostOf(netip.AddrPortFrom(way.Src.Addr(), 0)), Dst: track.HostOf(netip.AddrPortFrom(way.Dst.Addr(), 0)),
-			Flags: x.Flags & track.Copy, Bytes: inner, Wire: inner + greHeaders}
+			Bytes: inner, Wire: inner + greHeaders}
 		x.FillHashes(w.now.seed)
 		seg.sights = append(seg.sights, x)
 		return

@@ -25,7 +25,7 @@ const (
 func (f *fold) summary() tally.Run {
 	r := &f.reader
 	run := tally.Run{Packets: r.packets, Bytes: r.bytes, First: r.first, Last: r.last,
-		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Unmatched: f.unmatched, Undecided: f.undecided(), Backwards: r.backwards, Dropped: r.source.Dropped, Doubled: f.watching.mirror.skipped,
+		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Unmatched: f.unmatched, Undecided: f.undecided(), Backwards: r.backwards, Dropped: r.source.Dropped, Copies: r.copies, CopiesAt: copiesAtOf(&f.copiesAt),
 		Gaps: r.source.Gaps, GapBytes: uint64(r.source.Skipped)}
 	for _, c := range f.types {
 		tc := tally.TypeCount{Protocol: c.key.proto.Name, Count: c.n}
@@ -111,4 +111,14 @@ func (f *fold) addCounters(run *tally.Run) (n totals) {
 		n.tcpOther, n.tcpEmpty = n.tcpOther+p.tcpOther, n.tcpEmpty+p.tcpEmpty
 	}
 	return n
+}
+
+// copiesAtOf returns the places with most copies in words.
+func copiesAtOf(all *copiesAt) (list []tally.CopiesAt) {
+	for i := range all {
+		if x := &all[i]; x.copies > 0 {
+			list = append(list, tally.CopiesAt{Place: x.at.words(x.name, x.times), Count: x.copies})
+		}
+	}
+	return list
 }

@@ -18,7 +18,6 @@ type watching struct {
 	announcer render.IncidentRenderer // nil: incidents are not shown
 	profiles  []track.Profile         // of the segment at hand
 	lists     [][]uint64              // likewise
-	mirror    mirror
 	doubt     doubt
 	last      sight  // kind and time of the last sight that watchers got
 	requests  int    // that the watchers got
@@ -102,9 +101,6 @@ func (w *watching) tellWatchers(x *sight) {
 	w.last.kind, w.last.Age, w.last.Nanos = x.kind, x.Age, x.Nanos
 	switch x.kind {
 	case sawPacket:
-		if w.mirror.isCopy(&x.Sighting) {
-			return
-		}
 		w.doubt.resolve(&x.Sighting)
 		if x.isUnmatched {
 			return

@@ -165,9 +165,6 @@ const (
 	Weak
 	// First: of the IsParts of a split reply, the one that counts as the message.
 	First
-	// Copy: a packet with the same content went the same way less than five milliseconds
-	// before. A mirror that doubles packets does that, and so may a sender.
-	Copy
 	// Connection: over TCP.
 	Connection
 	// Joined: made of fragments that are sightings of their own.

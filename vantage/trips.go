@@ -32,11 +32,8 @@ type trip struct {
 	isAnswered bool
 }
 
-// Sight times handshakes and echoes; other packets show nothing of the path. Copies of mirrors do not count.
+// Sight times handshakes and echoes; other packets show nothing of the path.
 func (c *Collector) Sight(s *track.Sighting) {
-	if s.Flags&track.Copy != 0 {
-		return
-	}
 	switch s.What {
 	case track.IsOpened:
 		c.beginTrip(tripKey{from: s.From(), to: s.To()}, s)

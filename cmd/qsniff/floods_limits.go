@@ -75,7 +75,7 @@ func printLimitsRemarks(w io.Writer, l *render.Limits, filtered bool) {
 	case l.Proofs.Why() == proof.OnlyToServer:
 		fmt.Fprintln(w, "qsniff: the capture has only what goes to servers: it does not show which sources are players and which are forged; capture both directions")
 	}
-	printDoubled(w, &l.Run)
+	printCopies(w, &l.Run)
 	printUnproving(w, l.Proofs)
 	printHints(w, &counters.Result{Limits: l.Summary}, counters.Limits)
 	if l.Proofs.Counts.Lost > 0 || l.Run.Dropped > 0 {

@@ -107,7 +107,7 @@ func printFloodRemarks(w io.Writer, f *render.Floods, output string) {
 		case seen.OneWay() != "":
 			fmt.Fprintf(w, "qsniff: only %s were captured: who proves an address is not to be seen\n", seen.OneWay())
 		}
-		printDoubled(w, &f.Run)
+		printCopies(w, &f.Run)
 		if f.Run.Dropped > 0 {
 			fmt.Fprintf(w, "qsniff: the capturing program lost %s: rates were higher\n", count(f.Run.Dropped, "packet"))
 		}

@@ -36,6 +36,7 @@ func printLeftOut(w io.Writer, run *tally.Run) {
 
 // printTrouble prints what may be missing from the output, and why.
 func printTrouble(w io.Writer, run *tally.Run) {
+	printCopies(w, run)
 	printHints(w, &counters.Result{Run: *run}, counters.Input, counters.Reassembly)
 }
 
@@ -55,9 +56,11 @@ func printRekeyed(w io.Writer, n uint64) {
 	}
 }
 
-// printDoubled prints how many copies of packets detection ignored.
-func printDoubled(w io.Writer, run *tally.Run) {
-	printHints(w, &counters.Result{Run: tally.Run{Doubled: run.Doubled}}, counters.Input)
+// printCopies prints how many packets are copies, and where, if they are many.
+func printCopies(w io.Writer, run *tally.Run) {
+	if s := run.CopiesSentence(); s != "" {
+		fmt.Fprintln(w, "qsniff:", s)
+	}
 }
 
 func formatReasons(lead string, rs []tally.Reason) string {

@@ -188,7 +188,7 @@ func (c *Collector) recordChallenge(s *track.Sighting) {
 	switch {
 	case !o[0].isGiven || o[0].value != s.Key:
 		o[1], o[0] = o[0], challenge{value: s.Key, isGiven: true, givenAt: s.Age}
-	case s.Flags&track.Copy == 0: // given again: it can be brought back again
+	default: // given again: it can be brought back again
 		o[0].givenAt, o[0].isUsed = s.Age, false
 	}
 }

@@ -41,8 +41,6 @@ func echoed(from string, at time.Duration, key uint32) step {
 	return sighting(track.IsRequest, from, server, at, key)
 }
 
-func copied(s step) step { s.Flags |= track.Copy; return s }
-
 func TestProofs(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	tests := []struct {
@@ -62,7 +60,6 @@ func TestProofs(t *testing.T) {
 		{"an older one", []step{given(player, 0, 7), given(player, s, 8), given(player, s, 9), echoed(player, 2*s, 7)}, ""},
 		{"three requests with one", []step{given(player, 0, 7), echoed(player, s, 7), echoed(player, s, 7), echoed(player, s, 7)}, "203.0.113.7 1 [challenge] 1"},
 		{"given again", []step{given(player, 0, 7), echoed(player, s, 7), given(player, 2*s, 7), echoed(player, 3*s, 7)}, "203.0.113.7 2 [challenge] 1"},
-		{"captured twice", []step{given(player, 0, 7), echoed(player, s, 7), copied(given(player, s, 7)), copied(echoed(player, s, 7))}, "203.0.113.7 1 [challenge] 1"},
 		{"IPv6", []step{sighting(track.IsChallenge, "[2001:db8::1]:27015", "[2001:db8::7]:5", 0, 7), sighting(track.IsRequest, "[2001:db8::7]:5", "[2001:db8::1]:27015", s, 7)}, "2001:db8::7 1 [challenge] 1"},
 		{"time stamps from 1970", []step{given(player, 0, 7), echoed(player, 0, 7)}, "203.0.113.7 1 [challenge] 1"},
 

@@ -4,8 +4,10 @@
 package tally
 
 import (
+	"fmt"
 	"reflect"
 
+	"qsniff/internal/digits"
 	"qsniff/reassembly"
 	"qsniff/reassembly/ipfrag"
 	"qsniff/reassembly/split"
@@ -30,9 +32,10 @@ type Run struct {
 	Skipped              []Reason    // packets that held no message, by reason, largest first
 	// Dropped counts packets that the capturing program reports as lost.
 	Dropped uint64
-	// Doubled counts copies of packets that flood detection ignored, because the capture
-	// has nearly all packets twice.
-	Doubled uint64
+	// Copies counts packets that were captured before at another place, or more than once
+	// at one: nothing else counts them. CopiesAt are the places with most, most first.
+	Copies   uint64
+	CopiesAt []CopiesAt
 	// Backwards counts packets whose time lies before an earlier packet's; they
 	// were treated as if no time had passed.
 	Backwards uint64
@@ -62,6 +65,30 @@ type Run struct {
 type TypeCount struct {
 	Protocol, Message string
 	Count             uint64
+}
+
+// CopiesAt counts copies of packets at one place of the capture.
+type CopiesAt struct {
+	Place string // in words: the interface, and whether the host sent the packet, or the file
+	Count uint64
+}
+
+// CopiesSentence returns what people must know of copies, in one sentence without a full stop: how many
+// there are, and where. It is empty if they are less than one in a hundred.
+func (r *Run) CopiesSentence() string {
+	if r.Copies == 0 || r.Copies*100 < r.Packets {
+		return ""
+	}
+	b := fmt.Appendf(nil, "%s of %s (%d %%) are copies of packets captured before, and not counted", digits.Grouped(int64(r.Copies)),
+		digits.Counted(r.Packets, "packet"), (r.Copies*100+r.Packets/2)/r.Packets)
+	for i, at := range r.CopiesAt {
+		separator := ", "
+		if i == 0 {
+			separator = ": "
+		}
+		b = fmt.Appendf(b, "%s%s at %s", separator, digits.Grouped(int64(at.Count)), at.Place)
+	}
+	return string(b)
 }
 
 // Reason counts the packets that hold no message for one reason.
