@@ -22,6 +22,7 @@ type census struct {
 	seen   int   // packets of this census
 	last   int64 // time stamp of its last packet
 	n      int   // groups
+	full   int64 // time stamp of the packet with which there was no more room
 	groups [2 * groupsOfCensus]group
 	flows  [2 * groupsOfCensus]flowGroups
 	number [maxPlaces]uint8 // what it found: repeats of each place; 0: too little to judge by
@@ -34,11 +35,11 @@ const (
 	// packetsAhead is how many packets of a file are counted before anything is made of them: a
 	// batch, or several small ones.
 	packetsAhead = capture.MaxPackets
-	// packetsOfCensus is after how many packets it closes, full or not (chosen).
+	// packetsOfCensus is after how many packets it closes, if it is not full before (chosen).
 	packetsOfCensus = 4096
-	// censusRest is how many packets pass between two, as a multiple of those in it. Chosen: less
-	// than 2 % of the time of a flood in qsniff stats.
-	censusRest = 31
+	// censusRest is how many packets pass between two, as a multiple of those in it. Chosen: half
+	// a percent of the time of a flood in qsniff stats.
+	censusRest = 63
 	// maxRepeats is the most times that a place has each packet: what 4 bits hold.
 	maxRepeats = 15
 	// minGroups and minFlows are what it takes to believe that a place has repeats: so many groups,
@@ -85,6 +86,7 @@ func (c *census) add(sum uint64, place uint8, it *item) (over bool) {
 			if c.n < groupsOfCensus {
 				c.n++
 				*g = newGroup(h, place, it)
+				c.full = it.nanos
 			}
 			break
 		}
@@ -95,7 +97,8 @@ func (c *census) add(sum uint64, place uint8, it *item) (over bool) {
 			break
 		}
 	}
-	if c.seen < packetsOfCensus {
+	isFull := c.n == groupsOfCensus && c.last-c.full > int64(copyWindow)
+	if c.seen < packetsOfCensus && !isFull {
 		return false
 	}
 	c.judgeAll(c.last)

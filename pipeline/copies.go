@@ -48,6 +48,7 @@ type copies struct {
 	mode       Dedup
 	looksAhead bool // lookAt gets packets before isCopy does
 	isNeeded   bool // several places are known, or one has packets more than once
+	isActive   bool // isCopy is to be called for the packets of the batch
 	places     places
 	originals  [][2]original // nil until the first packet that is looked up
 	census     census
@@ -120,6 +121,7 @@ func (c *copies) begin(raw *capture.Batch, severalPlaces bool) {
 	if c.mode == DedupOff || len(raw.Packets) == 0 {
 		return
 	}
+	defer c.activate()
 	if c.census.rest -= len(raw.Packets); c.census.rest <= 0 && !c.census.isOpen && !c.looksAhead {
 		c.census.open()
 	}
@@ -133,6 +135,8 @@ func (c *copies) begin(raw *capture.Batch, severalPlaces bool) {
 	link := raw.Packets[0].Link
 	c.isNeeded = c.mode == DedupOn || severalPlaces || several != 0 || link == netlayer.LinkLinuxSLL || link == netlayer.LinkLinuxSLL2
 }
+
+func (c *copies) activate() { c.isActive = c.isNeeded || c.census.isOpen }
 
 // lookAt counts a packet that isCopy will be called with later.
 func (c *copies) lookAt(it *item, p *capture.Packet, seed uint64) {
@@ -148,19 +152,22 @@ func (c *copies) endLook(isAll bool) {
 	}
 	n.judgeAll(until)
 	c.isNeeded = c.places.setRepeats(n) || c.isNeeded
+	c.activate()
 	c.looksAhead = n.seen < packetsAhead && !isAll
 	n.rest = n.seen * censusRest
 }
 
-// isCopy reports whether a packet is a copy of one before, and counts it.
+// isCopy reports whether a packet is a copy of one before, and counts it. It is to be called while
+// isActive is set.
 func (c *copies) isCopy(it *item, p *capture.Packet, seed uint64) bool {
-	if !c.isNeeded && !c.census.isOpen || c.mode == DedupOff || !it.Src.IsValid() {
+	if !it.Src.IsValid() {
 		return false
 	}
 	at := c.places.find(p)
 	sum := sumOf(seed, &it.Packet)
 	if c.census.isOpen && c.census.add(sum, at, it) {
 		c.isNeeded = c.places.setRepeats(&c.census) || c.isNeeded
+		c.activate()
 	}
 	if !c.isNeeded {
 		return false

@@ -10,7 +10,7 @@
 // A packet arrives:
 //
 //  1. The reader reads a batch of packets. Of each it decodes the network layers, drops
-//     copies (dedup), joins IP fragments, advances time (clock, idle), and makes an item,
+//     copies (copies, census), joins IP fragments, advances time (clock, idle), and makes an item,
 //     which goes to one of 16 partitions by its address pair. Ticks, gaps and the end go
 //     to all.
 //  2. A worker passes the items of a batch to the partitions that it serves. Each passes

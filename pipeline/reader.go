@@ -107,7 +107,7 @@ func (r *reader) lookAhead(b *batch) {
 	for i := range b.raw.Packets {
 		p := &b.raw.Packets[i]
 		it.nanos, it.Outer = p.Nanos, &r.ways
-		r.decode(it, p)
+		it.Decode(p.Link, p.Data, int(p.Wire))
 		if it.Src.IsValid() {
 			r.copies.lookAt(it, p, r.seed)
 		}
@@ -158,9 +158,13 @@ func (r *reader) readPacket(p *capture.Packet) {
 	it := r.b.spare()
 	it.kind, it.rare, it.Outer = kindDatagram, nil, &r.ways
 	it.frame, it.nanos, it.age, it.from = r.now.frame, r.now.nanos, r.now.age, r.now.from
-	r.decode(it, p)
+	if r.decoder != nil {
+		r.decoder.Decode(&it.Packet, p)
+	} else {
+		it.Decode(p.Link, p.Data, int(p.Wire))
+	}
 	switch {
-	case r.copies.isCopy(it, p, r.seed):
+	case r.copies.isActive && r.copies.isCopy(it, p, r.seed):
 		r.n.copies++
 	case it.Stop == netlayer.TCP:
 		it.kind = kindSegment
@@ -170,14 +174,6 @@ func (r *reader) readPacket(p *capture.Packet) {
 	default:
 		r.odd = *it
 		r.giveOdd(&r.odd, p)
-	}
-}
-
-func (r *reader) decode(it *item, p *capture.Packet) {
-	if r.decoder != nil {
-		r.decoder.Decode(&it.Packet, p)
-	} else {
-		it.Decode(p.Link, p.Data, int(p.Wire))
 	}
 }
 

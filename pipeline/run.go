@@ -20,7 +20,7 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 		size = float64(cfg.Memory) / DefaultMemory
 	}
 	r := newReader(cfg.Source, int(fragMemory*size))
-	r.copies.mode, r.copies.looksAhead = cfg.Dedup, cfg.Dedup != DedupOff && cfg.Clock == nil
+	r.copies.mode, r.copies.looksAhead = cfg.Dedup, cfg.Dedup != DedupOff && cfg.Clock == nil && r.decoder == nil
 	r.seed, r.idle.now = cfg.Seed, cfg.Clock
 	if cfg.Incidents != nil {
 		cfg.Watchers = append(slices.Clip(cfg.Watchers), cfg.Incidents)

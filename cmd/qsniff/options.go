@@ -129,7 +129,7 @@ func (o *readOptions) registerPackets(cmd *cobra.Command) {
 	f.IntVar(&o.jobs, "jobs", o.jobs, "decode with `N` goroutines; 1 reads a file on one processor; the output does not depend on it")
 	f.Lookup("jobs").DefValue = "one a processor" // help is the same on every machine
 	f.Var(cli.OneOf(&o.dedup, "auto", "on", "off"), "dedup",
-		"count a packet once that was captured twice within 5 ms; auto: where several interfaces come together")
+		"count a packet once that was captured again within 5 ms; auto: at another interface or in another file, or where one has all packets as often; on: also a second one with the same IP identification")
 	f.Lookup("dedup").NoOptDefVal = "on"
 	f.Var(&o.memory, "memory", "budget of all tables")
 	propose(cmd, "decode-as", completeDecodeAs)
