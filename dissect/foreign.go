@@ -1,6 +1,9 @@
 package dissect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // ForeignType is a message of a protocol that is not decoded, told by its first bytes
 // alone: floods of it are named, and nothing is said of its content.
@@ -12,6 +15,11 @@ type ForeignType struct {
 	Wire   []Pattern // of its forms; the first byte is the same in every bit
 	Source string    // where the bytes are described
 }
+
+// Echo is a datagram that begins with the request that it follows: of an echo service, or of a server that
+// puts the request before its reply. No bytes show it, so it has no form; its number is Registry.EchoType.
+var Echo = ForeignType{Name: "echo", Says: "requests sent back", Reply: true,
+	Source: "RFC 862; Cube 2 src/engine/server.cpp (sendserverinforeply)"}
 
 // Family is the name of the protocol, or of its family: the end of Name.
 func (t *ForeignType) Family() string { return t.Name[strings.LastIndexByte(t.Name, '_')+1:] }
@@ -29,9 +37,9 @@ type foreignForm struct {
 }
 
 // KnowForeign sets the messages of other protocols that ForeignType tells apart, at most
-// 255 of them.
+// 254 of them. Echo comes after them.
 func (r *Registry) KnowForeign(types []*ForeignType) {
-	r.foreign = foreigners{types: types}
+	r.foreign = foreigners{types: append(slices.Clip(types), &Echo)}
 	for i, t := range types {
 		for j := range t.Wire {
 			p := &t.Wire[j]
@@ -75,6 +83,9 @@ func (r *Registry) ForeignReply(c *Context, b []byte) *ForeignType {
 
 // ForeignTypes lists the messages of other protocols; the number of the first is 1.
 func (r *Registry) ForeignTypes() []*ForeignType { return r.foreign.types }
+
+// EchoType returns the number of Echo; 0 if no messages of other protocols are known.
+func (r *Registry) EchoType() uint8 { return uint8(len(r.foreign.types)) }
 
 // ForeignType returns the number of the message of another protocol that a payload of
 // wire bytes is, of which b was captured; 0 if it is none that is known.

@@ -11,7 +11,8 @@ import (
 // doubt turns packets that are only weakly ours into those of nobody before a watcher
 // gets them: one byte in forty of a game's packets looks like a query of one byte. They
 // count where the server has shown that it speaks their protocol, by a reply that is
-// more than weak, and where it gets nothing else.
+// more than weak, and where neither it nor their sender gets anything else: a game server, whose
+// packets go to thousands of players, asks none of them.
 type doubt struct {
 	speakers *sketch.Recent // servers, each with a protocol that it spoke
 	busy     *sketch.Recent // ends that got what is not weak: a game's packets, queries of another protocol
@@ -51,7 +52,7 @@ func (d *doubt) resolve(s *track.Sighting) {
 		switch {
 		case !isWeak:
 			d.busy.Add(s.ServerHash)
-		case d.busy.Has(s.ServerHash) && !d.speakers.Has(speakerOf(s)): // IsOther has the same ends as IsRequest, and the same hashes
+		case (d.busy.Has(s.ServerHash) || d.busy.Has(s.FromHash())) && !d.speakers.Has(speakerOf(s)): // IsOther has the same ends as IsRequest, and the same hashes
 			s.What, s.Proto, s.Type, s.Asks, s.Key = track.IsOther, nil, nil, 0, 0
 			s.Flags &^= track.Weak | track.HasKey
 		}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"qsniff/contradict"
+	"qsniff/dissect"
 	"qsniff/filter"
 	"qsniff/render"
 	"qsniff/track"
@@ -66,6 +67,8 @@ func (h *hostFindings) evicted() uint64 { return h.hosts.Evicted() + h.contradic
 func (h *hostFindings) addClue(s *span) {
 	h.at = place{key: s.key}
 	switch {
+	case s.foreign == &dissect.Echo:
+		h.hosts.AddEcho(&s.fact)
 	case s.foreign != nil:
 		h.hosts.AddForeign(&s.fact, s.foreign.Family())
 	case s.begun != 0:

@@ -22,6 +22,7 @@ type identifier struct {
 	ctx      dissect.Context // of the payload at work
 	waited   dissect.Context // of a parked request
 	last     *lastLook
+	echoes   *echoes
 	own      look // by look and lookOnce
 }
 
@@ -45,6 +46,8 @@ func (d *identifier) identify(s *payload) outcome {
 			d.noteForeign(c, b)
 		}
 		return unclaimed
+	case !v.Type.FromServer() && s.set == nil && d.now.item.kind == kindDatagram && d.takeEcho(d.now.item):
+		return sentBack
 	case !d.reg.Believe(c, &v):
 		if !v.Type.FromServer() && s.set == nil {
 			d.parked.keepRequest(s, v.Type.Asks, &l.verdict)
@@ -55,6 +58,7 @@ func (d *identifier) identify(s *payload) outcome {
 		return doubtful
 	}
 	if v.Type.Reply {
+		d.closeRequest(s.src, s.dst)
 		d.releaseRequest(s.src, s.dst, s.nanos, v.Type)
 	}
 	d.parser.parseMessage(s, c, &v)

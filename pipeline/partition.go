@@ -35,10 +35,12 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	p.brevity = newBrevity(cfg)
 	p.parser = &parser{msg: new(dissect.Message), reg: cfg.Registry, flows: flows, tracker: p.tracker, brevity: p.brevity}
 	p.parser.skipsTexts, p.skipsStreams = cfg.skipsTexts()
-	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser, last: new(lastLook)}
+	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser, last: new(lastLook),
+		echoes: &echoes{index: -1}}
 	p.joiner = newJoiner(now, size, p.identifier, p.tracker)
 	if len(cfg.Watchers) > 0 {
-		p.sights = &sightMaker{msg: new(dissect.Message), now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs}
+		p.sights = &sightMaker{msg: new(dissect.Message), now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs,
+			echoes: p.identifier.echoes}
 		if wantsProfiles(cfg.Watchers) {
 			p.sights.profiles = new(profileMaker)
 		}

@@ -50,6 +50,7 @@ type outcome uint8
 const (
 	reported  outcome = iota
 	unclaimed         // no protocol claims it
+	sentBack          // it sends a request back, and was counted
 	doubtful          // it could be a message, and nothing confirms that
 )
 

@@ -20,8 +20,9 @@ type sightMaker struct {
 	ctx      dissect.Context
 	msg      *dissect.Message // is used again
 	last     lastSighting
-	first    *look         // at the datagram at hand; nil if it was not looked at
-	own      look          // by identifyPayload
+	first    *look // at the datagram at hand; nil if it was not looked at
+	own      look  // by identifyPayload
+	echoes   *echoes
 	profiles *profileMaker // nil: what servers report of themselves is not wanted
 }
 
@@ -156,6 +157,7 @@ func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 		w.last.fillIn(s)
 		w.first = &w.last.look
 		w.addHashes(s, w.last.sum)
+		w.resolveEcho(s, it)
 		return
 	}
 	w.setContext(it)
@@ -165,6 +167,7 @@ func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 		w.last.store(&w.ctx, b, s, &w.own, sum)
 	}
 	w.addHashes(s, sum)
+	w.resolveEcho(s, it)
 }
 
 // setContext sets w.ctx to what is known of a datagram, its ends and its length.
@@ -189,6 +192,20 @@ func printOf(s *track.Sighting, b []byte) uint64 {
 func (w *sightMaker) addHashes(s *track.Sighting, sum uint64) {
 	s.Print = uint32(sum >> 32)
 	s.FillHashes(w.now.seed)
+}
+
+// resolveEcho makes a packet of another protocol of a datagram that sends a request back.
+func (w *sightMaker) resolveEcho(s *track.Sighting, it *item) {
+	switch s.What {
+	case track.IsRequest:
+		if w.echoes.take(w.now, it, s.FromHash(), s.ToHash()) {
+			s.What, s.Proto, s.Type, s.Asks, s.Key = track.IsOther, nil, nil, 0, 0
+			s.Flags &^= track.HasKey | track.Weak
+			s.Foreign = w.reg.EchoType()
+		}
+	case track.IsReply, track.IsChallenge:
+		w.echoes.close(s.FromHash(), s.ToHash())
+	}
 }
 
 // identifyPayload fills in protocol and type of a payload and, of requests and challenges,

@@ -11,6 +11,7 @@ import (
 // Why a UDP datagram held no message, in the words of the summary.
 const (
 	whyUnknown    = "UDP of other protocols"
+	whyEcho       = "UDP that sends a request back"
 	whyUnbelieved = "UDP that could be a query, with nothing to confirm it"
 	whyICMP       = "ICMP about other traffic"
 	whyCopy       = "copies of packets that another interface, or a mirror port, captured too"
@@ -50,6 +51,7 @@ func (f *fold) summary() tally.Run {
 	n := f.addCounters(&run)
 	addReason(&run, whyCopy, r.copies)
 	addReason(&run, whyUnknown, n.unknown)
+	addReason(&run, whyEcho, n.echoes)
 	addReason(&run, whyUnbelieved, n.unbelieved)
 	addReason(&run, whyGame, n.game)
 	addReason(&run, whyICMP, n.icmp)
@@ -106,7 +108,7 @@ func (f *fold) addCounters(run *tally.Run) (n totals) {
 		tally.Add(&run.Split, &p.split)
 		tally.Add(&run.TCP, &p.tcp)
 		run.Joined.Add(&p.joined)
-		n.unknown, n.unbelieved = n.unknown+p.unknown, n.unbelieved+p.unbelieved
+		n.unknown, n.unbelieved, n.echoes = n.unknown+p.unknown, n.unbelieved+p.unbelieved, n.echoes+p.echoes
 		n.game, n.icmp = n.game+p.game, n.icmp+p.icmp
 		n.tcpOther, n.tcpEmpty = n.tcpOther+p.tcpOther, n.tcpEmpty+p.tcpEmpty
 	}

@@ -12,6 +12,7 @@ import (
 // totals are a partition's running counters.
 type totals struct {
 	unknown    uint64 // datagrams that no protocol claims
+	echoes     uint64 // datagrams that send a request back
 	unmatched  uint64 // messages that the filter does not choose and that did not reach the fold
 	unbelieved uint64 // datagrams that could be messages, which nothing confirmed
 	game       uint64 // split messages that are game traffic

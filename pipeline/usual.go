@@ -77,7 +77,13 @@ func (p *partition) processUsual(it *item, first *look) (*look, bool) {
 	if l == nil {
 		l = p.identifier.lookOnce(it)
 	}
-	if !l.isUsual || !p.brevity.isEnough(l.verdict.Dissector.Proto(), l.verdict.Type) || !p.learn(it, l) {
+	if !l.isUsual || !p.brevity.isEnough(l.verdict.Dissector.Proto(), l.verdict.Type) {
+		return l, false
+	}
+	if p.identifier.takeEcho(it) {
+		return nil, true
+	}
+	if !p.learn(it, l) {
 		return l, false
 	}
 	p.tracker.trackRequest(it, l)

@@ -45,6 +45,24 @@ var ForeignPort = finding.Code{ID: "CAP-02", Severity: finding.Note, Fault: find
 		return dst
 	}}
 
+// SentBack is raised by a datagram of B bytes that begins with all bytes of the request before it, which
+// has A.
+var SentBack = finding.Code{ID: "NET-10", Severity: finding.Note, Fault: finding.Server,
+	Seen:  "a datagram that begins with the bytes of the request before it",
+	Means: "an echo service is at the port, or a server of another engine that puts the request before its reply (Cube 2, AssaultCube): it does not speak the protocol that it was asked in; an attacker who forges addresses gets as many bytes sent there",
+	Do:    "ask another port, or in the protocol of that game; switch an echo service off",
+	Text: func(dst []byte, e *finding.Expert) []byte {
+		dst = strconv.AppendUint(append(dst, "the request of "...), e.A, 10)
+		dst = append(dst, " bytes was sent back"...)
+		if e.B > e.A {
+			dst = strconv.AppendUint(append(dst, " with "...), e.B-e.A, 10)
+			dst = append(dst, " bytes of another protocol after it"...)
+		}
+		dst = append(dst, ": "...)
+		dst = strconv.AppendFloat(dst, float64(e.B)/float64(max(e.A, 1)), 'f', 2, 64)
+		return append(dst, " times its bytes"...)
+	}}
+
 // OpenAmplifier is raised by answers to requests without a challenge, from addresses that had
 // proven nothing: A is how many << 8 and the index of their kind, B a hundred times the bytes that
 // went out for each byte of the requests.

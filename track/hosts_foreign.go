@@ -20,6 +20,17 @@ func (h *Hosts) AddForeign(f *Fact, family string) {
 	h.raise(serverOnly(f), f.Frame, finding.Expert{Code: &ForeignPort, A: name, B: uint64(f.Server.Port())}, false)
 }
 
+// AddEcho adds a datagram that sends a request back, once for each server. f has its frame, times, ends and
+// length, and as Key the length of the request.
+func (h *Hosts) AddEcho(f *Fact) {
+	k := foreignKey{EndOf(f.Server), f.TCP}
+	if h.foreign.Get(k) != nil {
+		return
+	}
+	h.foreign.Put(k)
+	h.raise(f, f.Frame, finding.Expert{Code: &SentBack, A: f.Key, B: uint64(f.Bytes)}, false)
+}
+
 // maxFamily is how many letters of a protocol's name a finding has room for.
 const maxFamily = 8
 

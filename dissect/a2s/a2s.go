@@ -139,7 +139,7 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 		return dissect.No, nil
 	}
 	p := probe{b: b[off:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - off,
-		asked: c.FromServer.Asked}
+		asked: c.FromServer.Asked, isKnown: c.ToServer.Proto != 0}
 	switch {
 	case off == bareOff && !p.fitsExactly(b[off-1]), off == doubledOff && p.asked&t.Asks == 0:
 		return dissect.No, nil

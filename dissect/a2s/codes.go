@@ -18,7 +18,7 @@ var (
 		}}
 	codeBadChallenge = finding.Code{ID: "A2S-C05", Severity: finding.Error, Fault: finding.Client,
 		Seen:  "a request whose challenge is not 4 bytes",
-		Means: "the client formats the challenge wrongly, often as text; no server will accept it",
+		Means: "the client formats the challenge wrongly, often as text, or sends the whole reply back; servers that check challenges do not accept it",
 		Do:    "send the challenge as the four bytes that the server sent",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = append(dst, "challenge of "...)

@@ -14,6 +14,8 @@ type probe struct {
 	length int    // its length as sent
 	cut    bool   // the capture holds less than was sent
 	asked  dissect.Asked
+	// isKnown is set if the receiver has been a server of this flow before.
+	isKnown bool
 }
 
 // fitsExactly reports whether the structure ends where the bytes do: what is asked of a
@@ -88,7 +90,8 @@ func (p *probe) rateInfoRequest() dissect.Confidence {
 }
 
 // rateChallengeRequest: 5 bytes in all, 9 with a challenge, more with zeros. The two
-// placeholders are what every client starts with.
+// placeholders are what every client starts with. Real clients (npm steam-server-query 1.1.3)
+// send a whole reply back in place of a challenge: that is one only where the flow shows it.
 func (p *probe) rateChallengeRequest() dissect.Confidence {
 	switch {
 	case p.length == challengeLen && len(p.b) == challengeLen:
@@ -98,7 +101,7 @@ func (p *probe) rateChallengeRequest() dissect.Confidence {
 		return dissect.Likely
 	case p.length > challengeLen && len(p.b) >= challengeLen && isZeros(p.b[challengeLen:]):
 		return dissect.Likely
-	case p.length <= 16: // nothing, a piece, or a number as text
+	case p.length <= 16 || p.isKnown: // nothing, a piece, a number as text; or anything
 		return dissect.Maybe
 	}
 	return dissect.No

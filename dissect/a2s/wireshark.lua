@@ -53,7 +53,7 @@ local function rateChallengeRequest(p)
 		return LIKELY
 	end
 	if p.length > 4 and #b >= 4 and isZeros(b:sub(5)) then return LIKELY end
-	return p.length <= 16 and MAYBE or NO
+	return (p.length <= 16 or p.isKnown) and MAYBE or NO
 end
 
 local function rateInfo(p)
@@ -178,7 +178,8 @@ function P.probe(c, b)
 	local op = b:sub(off, off)
 	local t = byOpcode[op]
 	if not t then return NO end
-	local p = {b = b:sub(off + 1), cut = c.wire > #b, length = math.max(c.wire, #b) - off, asked = c.fromServer.asked}
+	local p = {b = b:sub(off + 1), cut = c.wire > #b, length = math.max(c.wire, #b) - off, asked = c.fromServer.asked,
+		isKnown = c.toServer.proto ~= nil}
 	if off == 1 and not fitsExactly(op, p) or off == 9 and not has(p.asked, t.asks) then return NO end
 	local k = rates[op](p)
 	if off == 9 then k = least(k, MAYBE) end

@@ -159,7 +159,8 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 	if t == nil || c.FromSplit != wire.None {
 		return dissect.No, nil
 	}
-	p := probe{b: b[at+1:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - at - 1, v6: isV6(c)}
+	p := probe{b: b[at+1:], cut: c.Wire > len(b), length: max(c.Wire, len(b)) - at - 1, v6: isV6(c),
+		isAsked: c.FromServer.Asked.Has(dissect.AskServers)}
 	return p.rate(t), t
 }
 

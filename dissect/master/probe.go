@@ -13,6 +13,8 @@ type probe struct {
 	length int    // its length as sent
 	cut    bool   // the capture holds less than was sent
 	v6     bool   // the sender has an IPv6 address
+	// isAsked is set if the receiver has asked the sender for a list.
+	isAsked bool
 }
 
 func (p *probe) rate(t *dissect.Type) dissect.Confidence {
@@ -226,7 +228,8 @@ func (p *probe) ratePage() dissect.Confidence {
 }
 
 // rateEntries judges a list of entries of size bytes at offset off: most ports are
-// above 1023, and addresses are those of hosts. Port 0 is the end mark.
+// above 1023, and addresses are those of hosts. Port 0 is the end mark. A list of others is
+// believed where one was asked for.
 func (p *probe) rateEntries(off, size int) dissect.Confidence {
 	if p.length < off || !p.cut && (p.length-off)%size > 0 && p.length-off < 2*size {
 		return dissect.No
@@ -239,6 +242,8 @@ func (p *probe) rateEntries(off, size int) dissect.Confidence {
 		}
 	}
 	switch {
+	case good*4 < whole*3 && p.isAsked:
+		return dissect.Maybe
 	case good*4 < whole*3:
 		return dissect.No
 	case whole == 0 || (p.length-off)%size > 0:

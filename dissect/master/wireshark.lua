@@ -88,7 +88,7 @@ local function rateEntries(p, off, size)
 		if isEntry(p.b:sub(off + 1, off + size)) then good = good + 1 end
 		off = off + size
 	end
-	if good * 4 < whole * 3 then return NO end
+	if good * 4 < whole * 3 then return p.isAsked and MAYBE or NO end
 	if whole == 0 or (p.length - off) % size > 0 then return MAYBE end
 	return whole == 1 and LIKELY or CERTAIN
 end
@@ -152,7 +152,8 @@ end
 function P.probe(c, b)
 	local t, off = typeOf(b)
 	if not t or c.split then return NO end
-	return rate({b = b:sub(off + 2), cut = c.wire > #b, length = math.max(c.wire, #b) - off - 1, isV6 = c.isV6}, t), t
+	return rate({b = b:sub(off + 2), cut = c.wire > #b, length = math.max(c.wire, #b) - off - 1, isV6 = c.isV6,
+		isAsked = has(c.fromServer.asked, t.asks)}, t), t
 end
 
 local function readTerminator(cur)
