@@ -21,6 +21,10 @@ type Packet struct {
 	Iface uint16 // interface within its input
 	File  uint16 // input, from 0
 	Lane  uint16 // from 0; inputs of one lane follow each other in time, as the files of a ring
+
+	// Segment is set where Data holds several UDP datagrams that offload merged into one: the bytes
+	// of payload that each has but the last, which may have fewer. Only live sources know it.
+	Segment uint16
 }
 
 // Batch is a run of packets in capture order together with the memory that

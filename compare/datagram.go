@@ -110,6 +110,7 @@ type reader struct {
 	cut     cuts
 	err     error
 
+	offload  dissect.Offload
 	counts   Capture
 	packet   netlayer.Packet
 	joined   netlayer.Packet
@@ -119,7 +120,7 @@ type reader struct {
 }
 
 func newReader(src capture.Source, id *identifier, seed uint64, cut cuts) *reader {
-	return &reader{src: src, frags: ipfrag.New(fragmentBytes), id: id, seed: seed, poly: newPolynomial(seed), cut: cut}
+	return &reader{src: src, frags: ipfrag.New(fragmentBytes), id: id, seed: seed, offload: dissect.NewOffload(id.reg), poly: newPolynomial(seed), cut: cut}
 }
 
 // read reads a batch and calls add for each datagram in it. It reports whether there is more.
@@ -176,6 +177,21 @@ func (r *reader) decode(c *capture.Packet, add func(*datagram, []byte)) {
 		r.counts.Others++
 		return
 	}
+	size := r.offload.SegmentSize(p.Src, p.Dst, p.Payload, p.Wire, c.Segment)
+	if size == 0 {
+		r.addDatagram(c, p, d, add)
+		return
+	}
+	whole, wire := p.Payload, p.Wire
+	for at := 0; at < wire; at += size {
+		p.Payload, p.Wire = whole[min(at, len(whole)):min(at+size, len(whole))], min(size, wire-at)
+		r.addDatagram(c, p, d, add)
+		d.ipid++
+	}
+}
+
+// addDatagram calls add for the datagram in p, of which d has what is the frame's.
+func (r *reader) addDatagram(c *capture.Packet, p *netlayer.Packet, d datagram, add func(*datagram, []byte)) {
 	r.counts.Datagrams++
 	if len(p.Payload) < p.Wire {
 		r.counts.Cut++

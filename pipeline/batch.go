@@ -56,10 +56,19 @@ type moment struct {
 // rare is what few items have. Workers only read it.
 type rare struct {
 	pieces []reassembly.Piece // of a datagram joined from fragments
+	place  []reassembly.Piece // of one that was merged with others: where in the payload of its frame it is
 	why    string             // of an abandoned one: what became of the other fragments
 	ways   []netlayer.Way     // tunnels around the packet, outermost first
 	damage *capture.Gap       // of a gap
 	icmp   icmp               // of a quoted one
+}
+
+// origins returns which frames brought which bytes; nil if one brought all, at the start of its payload.
+func (x *rare) origins() []reassembly.Piece {
+	if x.place != nil {
+		return x.place
+	}
+	return x.pieces
 }
 
 // noRare and noOrigin are those of most items, and of those without a packet.

@@ -40,7 +40,7 @@ func (j *joiner) join(it *item, first *look) {
 	if wire.IsSplit(it.Payload) && len(it.Payload) >= wire.MinSplitLen {
 		j.recall(it)
 		j.part = split.Datagram{Src: it.Src, Dst: it.Dst, Data: it.Payload, Wire: it.Wire,
-			Pieces: it.pieces, Frame: it.frame, Nanos: it.age, Hint: j.ctx.FromServer.Engine}
+			Pieces: it.origins(), Frame: it.frame, Nanos: it.age, Hint: j.ctx.FromServer.Engine}
 		j.split.Add(&j.part)
 		j.tracker.notePart(it)
 		return
@@ -49,7 +49,7 @@ func (j *joiner) join(it *item, first *look) {
 		return
 	}
 	s := payload{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
-		frame: it.frame, nanos: it.nanos, pieces: it.pieces, origin: it.pieces, ipPieces: len(it.pieces),
+		frame: it.frame, nanos: it.nanos, pieces: it.pieces, origin: it.origins(), ipPieces: len(it.pieces),
 		isIncomplete: it.kind == kindAbandoned, why: it.why, ways: it.ways, from: it.from, first: first}
 	s.frames = j.framesOf(it.pieces)
 	j.identifier.identifyOrCount(&s)
@@ -76,7 +76,7 @@ func (j *joiner) joinFragment(it *item, first *look) bool {
 			continue
 		}
 		j.recall(it)
-		j.piece = dissect.Datagram{Data: it.Payload, Frame: it.frame, Pieces: it.pieces, Nanos: it.age}
+		j.piece = dissect.Datagram{Data: it.Payload, Frame: it.frame, Pieces: it.origins(), Nanos: it.age}
 		if !p.Take(&j.ctx, &j.piece) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 
 	"qsniff/capture"
+	"qsniff/dissect"
 	"qsniff/netlayer"
 	"qsniff/reassembly"
 	"qsniff/reassembly/ipfrag"
@@ -31,6 +32,7 @@ type reader struct {
 	nextTick int64 // by the clock's age
 	inputs   inputs
 	copies   copies
+	offload  dissect.Offload
 	now      moment // of the packet at hand; sets that are given up at it get it as well
 	odd      item   // the packet at hand if it is no whole datagram or segment
 	ways     netlayer.Ways
@@ -170,10 +172,32 @@ func (r *reader) readPacket(p *capture.Packet) {
 		it.kind = kindSegment
 		r.b.keepSpare()
 	case it.Stop == netlayer.OK && !it.Frag.Set:
+		if size := r.offload.SegmentSize(it.Src, it.Dst, it.Payload, it.Wire, p.Segment); size > 0 {
+			r.odd = *it
+			r.giveSegments(&r.odd, size)
+			break
+		}
 		r.b.keepSpare()
 	default:
 		r.odd = *it
 		r.giveOdd(&r.odd, p)
+	}
+}
+
+// giveSegments gives each of the datagrams that it was merged from, which are size bytes long. Each
+// has the IP identification that it has on the wire: one more than the one before.
+func (r *reader) giveSegments(it *item, size int) {
+	r.n.merged++
+	whole, wire := it.Payload, it.Wire
+	for at := 0; at < wire; at += size {
+		x := *it
+		from, to := min(at, len(whole)), min(at+size, len(whole))
+		x.Payload, x.Wire = whole[from:to], min(size, wire-at)
+		x.IPID += uint16(at / size)
+		x.rare = r.b.addRare(rare{place: r.b.joined.addPieces([]reassembly.Piece{
+			{Frame: it.frame, At: uint32(from), Len: uint32(to - from)}})})
+		r.n.segments++
+		r.b.give(&x)
 	}
 }
 

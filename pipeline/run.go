@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"qsniff/dissect"
 	"qsniff/render"
 	"qsniff/render/tally"
 )
@@ -22,6 +23,7 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	r := newReader(cfg.Source, int(fragMemory*size))
 	r.copies.mode, r.copies.looksAhead = cfg.Dedup, cfg.Dedup != DedupOff && cfg.Clock == nil && r.decoder == nil
 	r.seed, r.idle.now = cfg.Seed, cfg.Clock
+	r.offload = dissect.NewOffload(cfg.Registry)
 	if cfg.Incidents != nil {
 		cfg.Watchers = append(slices.Clip(cfg.Watchers), cfg.Incidents)
 	}

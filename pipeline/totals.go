@@ -35,6 +35,8 @@ type totals struct {
 type readerTotals struct {
 	packets, bytes uint64
 	copies         uint64 // packets dropped because they were captured before
+	merged         uint64 // frames that held several datagrams because of offload
+	segments       uint64 // these datagrams
 	backwards      uint64 // packets older than one before
 	first, last    int64  // earliest and latest time stamp
 	stops          [netlayer.NumStops]uint64

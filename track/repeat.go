@@ -35,8 +35,11 @@ func (e *exchange) countCopy(m *Message, kind uint8) (r Repeat) {
 		}
 		return r
 	}
+	if gap == 0 { // offload merged them into one frame: the capture does not have their times
+		return r
+	}
 	before := int64(e.copyGap) * copyUnit
-	r = Repeat{Gap: max(gap, 1), IsThird: e.copyGap > hasTwin && before+gap <= int64(copiesFor)}
+	r = Repeat{Gap: gap, IsThird: e.copyGap > hasTwin && before+gap <= int64(copiesFor)}
 	e.copyGap = uint8(max(min((gap+copyUnit-1)/copyUnit, longCopy), hasTwin+1))
 	return r
 }

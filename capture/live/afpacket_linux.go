@@ -24,6 +24,7 @@ type packetSocket struct {
 	at       target
 	linkType uint16 // LINKTYPE_ value
 	snapLen  int
+	hasSizes bool // each packet follows a header with the size of merged datagrams
 
 	ring        []byte
 	block       int  // index of the block that is being read, or is read next
@@ -102,6 +103,12 @@ func (s *packetSocket) attachFilter(o *Options) error {
 func (s *packetSocket) mapRing(o *Options) error {
 	if err := unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V3); err != nil {
 		return fmt.Errorf("TPACKET_V3: %w", err)
+	}
+	// Kernels before 6.2 drop merged datagrams of UDP where a socket asks for the header, because it
+	// had no word for them (commit 860b7f27b8f7), and none puts it before packets of SOCK_DGRAM. Then
+	// only the payloads show what was merged.
+	if isKernel(6, 2) {
+		s.hasSizes = unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_VNET_HDR, 1) == nil
 	}
 	const frameSize = 2048 // the kernel requires a size; TPACKET_V3 does not use it
 	blocks := uint32(max(o.Buffer/blockSize, minBlocks))
@@ -183,7 +190,7 @@ func (s *packetSocket) advance() bool {
 			s.walk.begin(block)
 			s.blockIsOpen = true
 		}
-		for s.walk.next(&s.next) {
+		for s.walk.next(&s.next, s.hasSizes) {
 			if !s.isRepeated() {
 				s.hasNext = true
 				return true
@@ -216,7 +223,20 @@ func (s *packetSocket) deliver(b *capture.Batch, iface uint16) {
 		Wire:  s.next.wire + uint32(size-len(s.next.data)),
 		Link:  s.linkType,
 		Iface: iface,
+
+		Segment: s.next.segment,
 	})
+}
+
+// isKernel reports whether the kernel's version is at least this one.
+func isKernel(major, minor int) bool {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return false
+	}
+	var a, b int
+	n, _ := fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &a, &b)
+	return n == 2 && (a > major || a == major && b >= minor)
 }
 
 // checkInterface returns an error if the interface went down or vanished.

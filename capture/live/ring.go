@@ -37,6 +37,14 @@ import (
 //	58  1  direction
 //	59  1  length of the sender's address
 //	60  8  that address
+//
+// With PACKET_VNET_HDR struct virtio_net_hdr precedes the captured bytes (linux/virtio_net.h):
+//
+//	0  1  flags
+//	1  1  how the packet is divided before it is sent: 5 is into UDP datagrams
+//	2  2  bytes of headers
+//	4  2  bytes of payload in each
+//	6  4  checksum
 const (
 	blockStatusAt = 8
 	blockCountAt  = 12
@@ -66,6 +74,12 @@ const (
 	packetOutgoing  = 4
 	etherVLAN       = 0x8100
 	cookedAddrBytes = 8
+
+	virtioHeader = 10
+	virtioTypeAt = 1
+	virtioSizeAt = 4
+	virtioUDP    = 5    // VIRTIO_NET_HDR_GSO_UDP_L4
+	virtioECN    = 0x80 // bit
 )
 
 // frame is one packet in a block. Its slices point into the block.
@@ -73,6 +87,7 @@ type frame struct {
 	nanos    int64
 	data     []byte
 	wire     uint32
+	segment  uint16 // bytes of payload of the datagrams that it was merged from; 0: of none
 	tagged   bool   // the network card took a VLAN tag off
 	tci      uint16 // that tag
 	tpid     uint16 // its EtherType
@@ -101,8 +116,8 @@ func (w *blockWalker) begin(block []byte) {
 	}
 }
 
-// next reads a packet into f. It returns false at the end.
-func (w *blockWalker) next(f *frame) bool {
+// next reads a packet into f. hasSizes: a virtio header precedes its bytes. It returns false at the end.
+func (w *blockWalker) next(f *frame, hasSizes bool) bool {
 	if w.left == 0 || uint64(w.at)+frameHeader > uint64(len(w.block)) {
 		w.left = 0
 		return false
@@ -130,6 +145,11 @@ func (w *blockWalker) next(f *frame) bool {
 	}
 	if status&statusVLANType != 0 {
 		f.tpid = order.Uint16(b[frameTPIDAt:])
+	}
+	if hasSizes && mac >= frameHeader+virtioHeader {
+		if v := b[mac-virtioHeader:]; v[virtioTypeAt]&^virtioECN == virtioUDP {
+			f.segment = order.Uint16(v[virtioSizeAt:])
+		}
 	}
 	w.left--
 	step := order.Uint32(b[frameNextAt:])

@@ -75,7 +75,7 @@ func TestWalker(t *testing.T) {
 		var w blockWalker
 		var f frame
 		w.begin(block(4096, tc.in))
-		if !w.next(&f) {
+		if !w.next(&f, false) {
 			t.Fatalf("%s: no packet", tc.name)
 		}
 		got := f.append(nil, tc.link)
@@ -86,7 +86,7 @@ func TestWalker(t *testing.T) {
 		if f.nanos != 1_700_000_000_000_000_000 {
 			t.Errorf("%s: time %d", tc.name, f.nanos)
 		}
-		if w.next(&f) {
+		if w.next(&f, false) {
 			t.Errorf("%s: a second packet", tc.name)
 		}
 	}
@@ -101,11 +101,11 @@ func TestWalkerSeveral(t *testing.T) {
 	var f frame
 	w.begin(block(1<<16, in...))
 	for i := range in {
-		if !w.next(&f) || !bytes.Equal(f.data, in[i].data) || f.nanos%1e9 != int64(i) {
+		if !w.next(&f, false) || !bytes.Equal(f.data, in[i].data) || f.nanos%1e9 != int64(i) {
 			t.Fatalf("packet %d\ngot  % x\nwant % x", i, f.data, in[i].data)
 		}
 	}
-	if w.next(&f) {
+	if w.next(&f, false) {
 		t.Error("a packet too many")
 	}
 }
@@ -121,7 +121,7 @@ func FuzzWalker(f *testing.F) {
 		var p frame
 		w.begin(b)
 		count := 0
-		for w.next(&p) {
+		for w.next(&p, false) {
 			if count++; count > len(b) {
 				t.Fatal("more packets than bytes")
 			}
@@ -134,7 +134,7 @@ func FuzzWalker(f *testing.F) {
 				}
 			}
 		}
-		if w.next(&p) {
+		if w.next(&p, false) {
 			t.Fatal("a packet after the last one")
 		}
 	})

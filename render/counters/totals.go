@@ -34,6 +34,12 @@ var input = []Entry{
 	{Name: "doubled", Group: Input,
 		Doc: "Packets that were captured before at another place (interface, direction, file), or more than once at one: nothing counts them.",
 		Get: func(r *Result) uint64 { return r.Run.Copies }},
+	{Name: "merged", Group: Input, Hint: "{: frame} held several datagrams, merged by offload on the capturing host: each is counted, with the time of its frame; " +
+		"ethtool -K IFACE gro off tx-udp-segmentation off has them captured one by one",
+		Doc: "Frames that held several UDP datagrams, which offload on the capturing host had merged.",
+		Get: func(r *Result) uint64 { return r.Run.Merged }},
+	{Name: "segments", Group: Input, Doc: "Datagrams in those frames.",
+		Get: func(r *Result) uint64 { return r.Run.Segments }},
 	{Name: "backwards", Group: Input, Hint: "{: packet was|packets were} older than one before: time went backwards in the capture",
 		Doc: "Packets that are older than one before; they were treated as if no time had passed.",
 		Get: func(r *Result) uint64 { return r.Run.Backwards }},

@@ -36,6 +36,9 @@ type Run struct {
 	// at one: nothing else counts them. CopiesAt are the places with most, most first.
 	Copies   uint64
 	CopiesAt []CopiesAt
+	// Merged counts frames that held several datagrams, merged by offload on the capturing host;
+	// Segments counts these datagrams.
+	Merged, Segments uint64
 	// Backwards counts packets whose time lies before an earlier packet's; they
 	// were treated as if no time had passed.
 	Backwards uint64
