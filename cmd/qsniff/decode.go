@@ -62,10 +62,16 @@ func newDecode(io streams) *cobra.Command {
 
 // decodeHelp is the long description in the help of qsniff decode.
 const decodeHelp = `decode reads payloads as programs print them and people paste them, and decodes
-them like captured ones: hexadecimal, base64, strings with \xff escapes as C, Go,
-Python, JavaScript and PHP write them, arrays of numbers, and dumps of tcpdump -X,
-xxd, hexdump -C, od -tx1 and Wireshark. Dumps of whole packets are recognised, and
-what they carry is decoded.
+them like captured ones: hexadecimal, base64, strings with \xff escapes as C, Go, Rust,
+Python, JavaScript and PHP write them, with <FF> or \ff for a byte, arrays of numbers,
+and dumps: rows of bytes with offsets, text beside them, or both. tcpdump -X, xxd,
+hexdump -C, od -tx1, Wireshark (bytes, Follow Stream), FortiGate, Cisco ASA, qstat -d,
+gamedig --debug and wikis print such. Dumps of whole packets are recognised, and what
+they carry is decoded.
+
+Lines around the bytes are skipped, and counted. A dump that leaves bytes out (... or
+<4 byte challenge>) is decoded up to there. Where text and bytes of a row differ, the
+bytes count, with a warning. A row that cannot be read is an error.
 
 An argument is a file if one of that name exists, and a payload otherwise; "-", or
 no argument, is standard input. Files and standard input hold payloads in these

@@ -1,35 +1,31 @@
 package payload
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// parsePlain reads hexadecimal digits or base64.
-func parsePlain(lines []line, marks Marks) ([]Payload, error) {
+// parseHex reads lines of hexadecimal digits.
+func parseHex(lines []line, marks Marks) ([]Payload, error) {
 	digits := make([]line, len(lines))
 	for i, l := range lines {
-		s, ok := hexDigits(l.text)
-		if !ok {
-			return parseBase64(lines, marks)
-		}
-		digits[i] = line{s, l.indent, l.no}
+		l.text, _ = hexDigits(l.text)
+		digits[i] = l
 	}
 	var out []Payload
 	for _, g := range groupLines(digits, marks, decodeHexStart, false) {
 		all := joinText(g)
-		if len(all)%2 != 0 {
+		b, err := hex.DecodeString(all)
+		if err != nil {
 			return nil, &Error{Line: g[0].no, What: fmt.Sprintf("%d hexadecimal digits: half a byte is missing", len(all)),
 				Hint: "each byte has two digits"}
 		}
-		b, err := hex.DecodeString(all)
-		if err != nil { // hexDigits passed them
-			return nil, &Error{Line: g[0].no, What: "not hexadecimal"}
-		}
-		out = append(out, Payload{b, Hex, g[0].no})
+		out = append(out, Payload{Data: b, Form: Hex, Line: g[0].no})
 	}
 	return out, nil
 }
@@ -74,7 +70,7 @@ func parseBase64(lines []line, marks Marks) ([]Payload, error) {
 		for at, r := range l.text {
 			if !isBase64(r) {
 				return nil, &Error{Line: l.no, Col: utf8.RuneCountInString(l.text[:at]) + 1,
-					What: fmt.Sprintf("%q fits neither hexadecimal nor base64", r), Hint: hintFor(r, l.text[at:])}
+					What: fmt.Sprintf("%q fits neither hexadecimal nor base64", r)}
 			}
 		}
 		text[i] = line{urlToStd.Replace(l.text), l.indent, l.no}
@@ -90,16 +86,9 @@ func parseBase64(lines []line, marks Marks) ([]Payload, error) {
 		if err != nil {
 			return nil, &Error{Line: g[0].no, What: "neither hexadecimal nor whole base64: characters are missing at its end"}
 		}
-		out = append(out, Payload{b, Base64, g[0].no})
+		out = append(out, Payload{Data: b, Form: Base64, Line: g[0].no})
 	}
 	return out, nil
-}
-
-func hintFor(r rune, rest string) string {
-	if r == '.' && strings.HasPrefix(rest, "...") || r == '…' {
-		return "the bytes were printed cut short: print them whole"
-	}
-	return ""
 }
 
 func isBase64(r rune) bool {
@@ -137,4 +126,58 @@ func hexDigit(c byte) int {
 		return int(c-'A') + 10
 	}
 	return -1
+}
+
+// Marks are byte strings that datagrams begin with and do not contain later: a line that
+// begins with one begins a payload.
+type Marks [][]byte
+
+// matches reports whether b begins with one of the marks.
+func (m Marks) matches(b []byte) bool {
+	return slices.ContainsFunc(m, func(mark []byte) bool { return bytes.HasPrefix(b, mark) })
+}
+
+// longest returns the length of the longest mark.
+func (m Marks) longest() (n int) {
+	for _, mark := range m {
+		n = max(n, len(mark))
+	}
+	return n
+}
+
+// groupLines groups the lines that are one payload each, see the package comment. begin
+// returns at least the first n bytes of a line, decoded. With wraps, lines of different
+// lengths can be one payload.
+func groupLines(lines []line, marks Marks, begin func(s string, n int) []byte, wraps bool) [][]line {
+	first := make([]bool, len(lines))
+	marked, n := false, marks.longest()
+	for i := 1; i < len(lines); i++ {
+		first[i] = marks.matches(begin(lines[i].text, n))
+		marked = marked || first[i]
+	}
+	if !marked && !wraps && !isWrapped(lines) {
+		for i := range first {
+			first[i] = true
+		}
+	}
+	var out [][]line
+	for i := range lines {
+		if i == 0 || first[i] {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], lines[i])
+	}
+	return out
+}
+
+// isWrapped reports whether all lines are equally long, except that the last may be
+// shorter.
+func isWrapped(lines []line) bool {
+	width := len(lines[0].text)
+	for i, l := range lines {
+		if last := i == len(lines)-1; len(l.text) > width || !last && len(l.text) < width {
+			return false
+		}
+	}
+	return true
 }

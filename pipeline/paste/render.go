@@ -146,6 +146,9 @@ type Remark struct {
 	Hint string // what to do; may be empty
 }
 
+// listedLines is how many lines without bytes are listed. Chosen: those of a page.
+const listedLines = 40
+
 // Remarks returns, after the run, which payloads are whole packets, which parts are
 // missing, and why other payloads are not decoded.
 func (t *Renderer) Remarks() (all []Remark) {
@@ -169,6 +172,21 @@ func (t *Renderer) Remarks() (all []Remark) {
 	}
 	for _, s := range t.missing {
 		add("%s", s)
+	}
+	var skipped []int
+	for i := range t.plan.payloads {
+		skipped = append(skipped, t.plan.payloads[i].Skipped...)
+		for _, s := range t.plan.payloads[i].Notes {
+			add("payload %d: %s", i+1, s)
+		}
+	}
+	switch n := len(skipped); {
+	case n == 1:
+		add("line %d holds no bytes and was skipped", skipped[0])
+	case n > listedLines:
+		add("%d lines hold no bytes and were skipped: the first are %s", n, formatRanges(skipped[:listedLines]))
+	case n > 0:
+		add("%d lines hold no bytes and were skipped: %s", n, formatRanges(skipped))
 	}
 	for i := range t.plan.payloads {
 		if !t.isShown[i+1] {

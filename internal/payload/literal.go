@@ -1,0 +1,330 @@
+package payload
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+var (
+	comments = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
+	// brackets matches a pair with numbers and characters between them, and what Rust
+	// repeats how often; an index as well as a list: see isList.
+	brackets = regexp.MustCompile(`[\[{]((?:[0-9a-zA-Z_,\s.…-]|\(\w+\)|'(?:\\\w+|\\?[^\w\n]|\w)')*)(?:;\s*([0-9]{1,5})\s*)?[\]}]`)
+	commas   = regexp.MustCompile(`^[0-9a-fA-FxX,\s-]*,[0-9a-fA-FxX,\s-]*$`)
+	number   = regexp.MustCompile(`^(?:-?[0-9]|[0-9a-fA-F]{1,2}$|b?'|\(\w+\))`)
+	decimal  = regexp.MustCompile(`(^|[\s,)-])[0-9]`) // characters alone are Python's list of strings
+	pairs    = regexp.MustCompile(`^(?:[0-9a-fA-F]{2}[,\s]+)+[0-9a-fA-F]{2}[,\s]*$`)
+	words    = regexp.MustCompile(`b?'(?:\\\w+|\\?.)'|\(\w+\)|[^,\s'()]+`)
+)
+
+// parseArray reads lists of numbers; ok reports whether the lines hold one.
+func parseArray(lines []line) (ps []Payload, ok bool, err error) {
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l.text
+	}
+	text := comments.ReplaceAllStringFunc(strings.Join(texts, "\n"), func(c string) string {
+		return strings.Repeat("\n", strings.Count(c, "\n")) // lines keep their numbers
+	})
+	spans := brackets.FindAllStringSubmatchIndex(text, maxBrackets+1)
+	if len(spans) > maxBrackets {
+		return nil, false, &Error{Line: lines[0].no, What: fmt.Sprintf("more than %d pairs of brackets", maxBrackets),
+			Hint: "put a blank line between two payloads"}
+	}
+	if commas.MatchString(text) {
+		spans = [][]int{{0, len(text), 0, len(text), -1, -1}}
+	}
+	var around strings.Builder // the lists
+	above, end := 0, 0         // lines above a span, and where the one before it ends
+	for _, x := range spans {
+		around.WriteString(text[end:x[0]])
+		above += strings.Count(text[end:x[0]], "\n")
+		no := lines[above].no
+		above += strings.Count(text[x[0]:x[1]], "\n")
+		if end = x[1]; !isList(text, x) {
+			continue
+		}
+		p := Payload{Form: Array, Line: no}
+		if e := p.addNumbers(text[x[2]:x[3]]); e != nil {
+			e.Line = no
+			return nil, false, e
+		}
+		if x[4] >= 0 { // Rust: [value; times]
+			n, _ := strconv.Atoi(text[x[4]:x[5]]) // five digits at most
+			p.Data = bytes.Repeat(p.Data[:min(1, len(p.Data))], n)
+		}
+		ps = append(ps, p)
+	}
+	around.WriteString(text[end:])
+	switch rest := around.String(); {
+	case len(ps) == 0, strings.Contains(rest, `\`), text[0] == '"', text[0] == '\'':
+		return nil, false, nil
+	case literal.MatchString(rest):
+		return nil, false, &Error{Line: ps[0].Line, What: "numbers beside the brackets would not be read", Hint: "give the list alone"}
+	}
+	return ps, true, nil
+}
+
+// isList reports whether the brackets at x hold bytes: they are no index or type, as in
+// pkt[67] or [67]byte, and no word in prose, as [D].
+func isList(text string, x []int) bool {
+	list := strings.TrimSpace(text[x[2]:x[3]])
+	word := words.FindString(list)
+	before := strings.TrimRight(text[:x[0]], " \t\n&")
+	isAssigned := before == "" || strings.ContainsAny(before[len(before)-1:], "=(!:,}]") || text[x[0]] == '{'
+	switch isAlone := word == list && x[4] < 0; {
+	case text[x[0]] == '[' && (x[0] > 0 && isNameByte(text[x[0]-1]) || x[1] < len(text) && isNameByte(text[x[1]])):
+		return false
+	case isAlone && !isAssigned, !number.MatchString(word):
+		return false
+	}
+	return decimal.MatchString(list) || pairs.MatchString(list)
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
+
+// addNumbers adds the bytes of a list: 0xff, 255, -1 as Java prints it, 0xffu8, or 'T'. If
+// one of them has a letter and no 0x, all are hexadecimal.
+func (p *Payload) addNumbers(list string) *Error {
+	all := words.FindAllString(list, -1)
+	isBare := func(w string) bool {
+		return strings.ContainsAny(w, "abcdefABCDEF") && !strings.ContainsAny(w, "xX'u.…(")
+	}
+	base := 10
+	if slices.ContainsFunc(all, isBare) {
+		base = 16
+	}
+	for i, w := range all {
+		if leftOut.MatchString(w) {
+			p.Notes = append(p.Notes, "the list leaves bytes out: what is before them is decoded, nothing after it")
+			return nil
+		}
+		if w[0] == '(' {
+			continue // a cast
+		}
+		if c, ok := strings.CutPrefix(strings.TrimPrefix(w, "b"), "'"); ok {
+			b, _, err := unescape(line{}, c, 0, '\'')
+			if err != nil || len(b) != 1 {
+				return &Error{What: fmt.Sprintf("character %d of the list is not a byte", i+1), Hint: "a character has one byte"}
+			}
+			p.Data = append(p.Data, b[0])
+			continue
+		}
+		base := base
+		w = strings.ToLower(w)
+		digits, isHex := strings.CutPrefix(w, "0x")
+		if isHex {
+			base = 16
+		}
+		if d, ok := strings.CutSuffix(digits, "u8"); ok { // of Rust
+			digits = strings.TrimSuffix(d, "_")
+		}
+		v, err := strconv.ParseInt(digits, base, 16)
+		if err != nil || v > 0xff || v < -0x80 || base == 16 && len(digits) > 2 {
+			return &Error{What: fmt.Sprintf("number %d of the list is not a byte", i+1), Hint: "bytes are 0 to 255, or 0x00 to 0xff"}
+		}
+		p.Data = append(p.Data, byte(v))
+	}
+	return nil
+}
+
+var (
+	angles = regexp.MustCompile(`<([0-9A-Fa-f]{2})>`)
+	slash  = regexp.MustCompile(`\\([0-9A-Fa-f]{2})`)
+)
+
+// parseMarked reads lines with <ff> or \ff for a byte. \ff is an escape of C, too: ok is
+// false unless only the bytes begin with a mark.
+func parseMarked(lines []line, marks Marks) (ps []Payload, ok bool) {
+	for _, re := range []*regexp.Regexp{angles, slash} {
+		texts := make([]line, len(lines))
+		for i, l := range lines {
+			l.text = re.ReplaceAllStringFunc(l.text, func(s string) string {
+				v, _ := strconv.ParseUint(strings.Trim(s, `\<>`), 16, 8) // two digits
+				return string([]byte{byte(v)})
+			})
+			texts[i] = l
+		}
+		first := lines[0].text
+		if marks.matches([]byte(first)) || !marks.matches([]byte(texts[0].text)) && !(re == angles && angles.FindStringIndex(first) != nil && first[0] == '<') {
+			continue
+		}
+		begin := func(s string, n int) []byte { return []byte(s[:min(len(s), n)]) }
+		for _, g := range groupLines(texts, marks, begin, true) {
+			ps = append(ps, Payload{Data: []byte(joinText(g)), Form: Escaped, Line: g[0].no})
+		}
+		return ps, true
+	}
+	return nil, false
+}
+
+// parseEscaped reads strings with escapes: quoted ones as languages write them,
+// or, where a line begins with a backslash or has no quotes, the line itself.
+func parseEscaped(lines []line, marks Marks) ([]Payload, error) {
+	var texts []line // decoded
+	areJoined := true
+	for _, l := range lines {
+		s := strings.TrimSuffix(l.text, ` \`) // the string goes on in the next line
+		if isQuoted(s) {
+			ts, err := readLiterals(line{s, l.indent, l.no})
+			if err != nil {
+				return nil, err
+			}
+			texts = append(texts, ts...)
+			areJoined = areJoined && len(ts) == 1 && s[0] == '"' && s[len(s)-1] != ','
+			continue
+		}
+		areJoined = false
+		b, _, err := unescape(l, s, 0, 0)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, line{string(b), 0, l.no})
+	}
+	var out []Payload
+	if !areJoined {
+		for _, t := range texts {
+			out = append(out, Payload{Data: []byte(t.text), Form: Escaped, Line: t.no})
+		}
+		return out, nil
+	}
+	begin := func(s string, n int) []byte { return []byte(s[:min(len(s), n)]) }
+	for _, g := range groupLines(texts, marks, begin, true) {
+		out = append(out, Payload{Data: []byte(joinText(g)), Form: Escaped, Line: g[0].no})
+	}
+	return out, nil
+}
+
+// isQuoted reports whether s holds string literals, and is not the text of one.
+func isQuoted(s string) bool { return s[0] != '\\' && strings.ContainsAny(s, `"'`) }
+
+// readLiterals reads the quoted strings in a line. Strings with nothing between them, or
+// an operator that joins them, are one.
+func readLiterals(l line) ([]line, error) {
+	var out []line
+	at := strings.IndexAny(l.text, `"'`)
+	if p := strings.TrimLeft(l.text[:at], prefixChars); p != "" {
+		return nil, besideError(l, strings.Index(l.text, p))
+	}
+	var cur []byte
+	for {
+		b, end, err := unescape(l, l.text, at+1, l.text[at])
+		if err != nil {
+			return nil, err
+		}
+		cur = append(cur, b...)
+		rest := l.text[end:]
+		next := strings.IndexAny(rest, `"'`)
+		if next < 0 {
+			if p := strings.TrimLeft(rest, " \t;,)]}"); p != "" {
+				return nil, besideError(l, len(l.text)-len(p))
+			}
+			return append(out, line{string(cur), 0, l.no}), nil
+		}
+		switch gap := strings.TrimRight(strings.TrimSpace(rest[:next]), "bB"); strings.TrimSpace(gap) {
+		case "", "+", ".":
+		case ",":
+			out, cur = append(out, line{string(cur), 0, l.no}), nil
+		default:
+			return nil, besideError(l, end)
+		}
+		at = end + next
+	}
+}
+
+// prefixChars are the characters that may precede a string: an assignment, a call.
+const prefixChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.:=([{*] \t"
+
+// besideError is the error for text beside a string, at byte at of the line.
+func besideError(l line, at int) *Error {
+	return &Error{Line: l.no, Col: utf8.RuneCountInString(l.text[:at]) + 1,
+		What: "something stands beside the string that would not be read", Hint: "give the string alone"}
+}
+
+// unescape reads s from offset at on, up to the quote or, where that is 0, to the
+// end. end is the offset after the
+// quote.
+func unescape(l line, s string, at int, quote byte) (b []byte, end int, err error) {
+	for at < len(s) {
+		c := s[at]
+		switch {
+		case quote != 0 && c == quote:
+			return b, at + 1, nil
+		case c != '\\':
+			b = append(b, c)
+			at++
+			continue
+		}
+		v, n := readEscape(s[at+1:])
+		if n == 0 {
+			what := "a backslash that begins no escape"
+			if strings.HasPrefix(s[at+1:], "u") {
+				what = `\u beyond 00ff: not a byte`
+			}
+			return nil, 0, &Error{Line: l.no, Col: utf8.RuneCountInString(s[:at]) + 1, What: what,
+				Hint: `bytes are written \xff, \u00ff or \377`}
+		}
+		b = append(b, v)
+		at += 1 + n
+	}
+	if quote != 0 {
+		return nil, 0, &Error{Line: l.no, What: fmt.Sprintf("the string does not end: %c is missing", quote),
+			Hint: "quote the argument for the shell with the other kind of quotes"}
+	}
+	return b, at, nil
+}
+
+// letters are the escapes of one letter, in C, Python, Go, JavaScript and PHP.
+var letters = map[byte]byte{'a': 7, 'b': 8, 't': '\t', 'n': '\n', 'v': 11, 'f': 12, 'r': '\r', 'e': 27,
+	'\\': '\\', '"': '"', '\'': '\'', '?': '?', '`': '`', '$': '$', '/': '/'}
+
+// readEscape reads what follows a backslash, and returns the byte that it stands for and
+// its length; 0 if it is no escape. \x takes at most two digits. C takes more, which
+// would not fit into a byte.
+func readEscape(s string) (v byte, n int) {
+	if s == "" {
+		return 0, 0
+	}
+	switch c := s[0]; {
+	case c == 'x':
+		v, n = readNumber(s[1:], 2, 16)
+		return v, n + min(n, 1)
+	case c >= '0' && c <= '7':
+		return readNumber(s, 3, 8)
+	case strings.HasPrefix(s, "u00") && len(s) >= 5:
+		if v, n = readNumber(s[3:], 2, 16); n == 2 {
+			return v, 5
+		}
+		return 0, 0
+	default:
+		if v, ok := letters[c]; ok {
+			return v, 1
+		}
+		return 0, 0
+	}
+}
+
+// readNumber reads up to most digits of a base, and returns their value and number. n is
+// 0 if there are none, or if the value does not fit into a byte.
+func readNumber(s string, most, base int) (v byte, n int) {
+	x := 0
+	for n < min(most, len(s)) {
+		d := hexDigit(s[n])
+		if d < 0 || d >= base {
+			break
+		}
+		x = x*base + d
+		n++
+	}
+	if x > 0xff {
+		return 0, 0
+	}
+	return byte(x), n
+}
