@@ -145,7 +145,7 @@ func (b *book) openAmplifiers(t *measure.Server, proto *dissect.Proto, first int
 		b.amplifiers = slices.Delete(b.amplifiers, 0, 1)
 	}
 	in.Proto = cmp.Or(proto, t.Proto) // the protocol that answers, whatever most packets have
-	in.Detected, in.Answered, in.Confidence = b.Nanos, 1, confidenceMost
+	in.Detected, in.Answered, in.Weight.Value = b.Nanos, 1, weightMost
 	in.SourcesError = sketch.Linear256Error
 	n := &amplifiersNote{in: in, network: measure.PrefixOf(&t.End.Host), known: map[uint64]struct{}{}}
 	b.amplifiers = append(b.amplifiers, n)

@@ -139,36 +139,9 @@ func (b *book) closeIncident(in *Incident, family family) {
 // incident qualified.
 func (b *book) isQuiet(last int32) bool { return float64(b.Now-last) >= b.lim.Quiet.Seconds() }
 
-// The confidence of a verdict is confidenceBase and confidencePerPoint for each point of its
-// score. The others are the most that it can be: always, and where something limits what the
-// capture can show. Chosen: seven points, those of the strongest sign, reach the most.
-const (
-	confidenceBase     = 0.5
-	confidencePerPoint = 0.07
-	confidenceMost     = 0.99
-	confidenceOneWay   = 0.60
-	confidenceVictim   = 0.75 // of a victim of replies whose own requests were not captured
-	confidenceLossy    = 0.70
-	lossyShare         = 0.2 // lost packets for each request: above it a capture is lossy
-	confidenceWarmUp   = 0.70
-	warmUp             = 30 // seconds
-)
-
 // WarmUp is the length of capture after which it is known what is usual: until then confidence
 // is limited.
 const WarmUp = warmUp * time.Second
-
-// confidence returns the confidence in a verdict with that score.
-func (b *book) confidence(score float64, oneWay bool) float64 {
-	c := confidenceOf(score, oneWay)
-	if b.lost > 0 && float64(b.lost) > lossyShare*float64(b.requests) {
-		c = min(c, confidenceLossy)
-	}
-	if b.Now-b.begun < warmUp-1 {
-		c = min(c, confidenceWarmUp)
-	}
-	return c
-}
 
 // restartTrial restarts the trial of an incident whose kind changed, or begins one.
 func (b *book) restartTrial(in *Incident, t Trial) Trial {

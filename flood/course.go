@@ -327,13 +327,13 @@ const pulseGap = 4
 func (c *course) considerKind(s *serverSecond, v verdict) {
 	in := c.in
 	if v.kind == in.Kind && c.isActive {
-		if v.confidence > in.Confidence && 2*v.rate >= c.meanRate() { // not in its tail
+		if v.weight.Value > in.Weight.Value && 2*v.rate >= c.meanRate() { // not in its tail
 			c.describe(s, v)
 		}
 		c.betterStreak = 0
 		return
 	}
-	if v.kind == NoKind || v.kind.Level() < in.Level || v.confidence < in.Confidence+betterBy && v.kind.Level() == in.Level {
+	if v.kind == NoKind || v.kind.Level() < in.Level || v.weight.Value < in.Weight.Value+betterBy && v.kind.Level() == in.Level {
 		c.betterStreak = 0
 		return
 	}
@@ -347,7 +347,7 @@ func (c *course) considerKind(s *serverSecond, v verdict) {
 	s.announce(in, Changes)
 }
 
-// A verdict replaces another one of the same level if its confidence is higher by betterBy
+// A verdict replaces another one of the same level if its weight is higher by betterBy
 // for betterFor seconds. Chosen: less than one point of evidence, and long enough that a
 // single second does not rename an attack.
 const (

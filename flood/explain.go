@@ -292,11 +292,21 @@ var watcherRules = []RuleDoc{
 		{"", "seconds from a challenge to its echo", needsAtMost, "", measure.PendingFor},
 		{"", "seconds from the first challenge in the capture, in which others may be of before it", needsAtMost, "", measure.FreshFor},
 	}},
-	{Name: "sure", Meaning: fmt.Sprintf("%g and %g for each point, but", confidenceBase, confidencePerPoint), Needs: []NeedDoc{
-		{"", "always", needsAtMost, "", confidenceMost},
-		{"", "with one direction only", needsAtMost, "", confidenceOneWay},
-		{"", "for a victim of replies whose own requests were not captured", needsAtMost, "", confidenceVictim},
-		{"", fmt.Sprintf("where the capturing program lost over %g of the requests", lossyShare), needsAtMost, "", confidenceLossy},
-		{"", fmt.Sprintf("within the first %d s", warmUp), needsAtMost, "", confidenceWarmUp},
+	{Name: "weight", Meaning: fmt.Sprintf("of evidence, which decides between verdicts: %g and %g for each point, but", weightBase, weightPerPoint), Needs: []NeedDoc{
+		{"", "always", needsAtMost, "", weightMost},
+		{"", "with one direction only", needsAtMost, "", weightOneWay},
+		{"", "for a victim of replies whose own requests were not captured", needsAtMost, "", weightVictim},
+		{"", fmt.Sprintf("where the capturing program lost over %g of the requests", lossyShare), needsAtMost, "", weightLossy},
+		{"", fmt.Sprintf("within the first %d s", warmUp), needsAtMost, "", weightWarmUp},
 	}},
+	{Name: "sure", Meaning: "the share of incidents of labelled captures that were what they were called", Needs: sureNeeds()},
+}
+
+// sureNeeds documents Calibration.
+func sureNeeds() (docs []NeedDoc) {
+	for i := range Calibration {
+		r := &Calibration[i]
+		docs = append(docs, NeedDoc{"", fmt.Sprintf("%s: %d of %d", r.Doc, r.True, r.Said), "=", "", r.Confidence()})
+	}
+	return docs
 }

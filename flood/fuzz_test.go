@@ -201,7 +201,7 @@ func (v *promises) check(in *Incident, e Event) {
 	bad(in.End != 0 && in.End < in.Detected && !late, "nothing ends before it is detected")
 	bad(in.Kind == NoKind || in.Kind >= NumKinds || in.Kind.Level() != in.Level, "it has a kind, and its level")
 	bad(in.Campaign == 0 || in.Campaign > in.ID, "its campaign began with an earlier one")
-	bad(!(in.Confidence >= 0 && in.Confidence <= 1), "confidence is between 0 and 1")
+	bad(!(in.Confidence() >= 0 && in.Confidence() <= 1), "confidence is between 0 and 1")
 	bad(in.Completion != -1 && !(in.Completion >= 0 && in.Completion <= 1), "completion is a share")
 	bad(in.Pulses < 1, "it has a pulse")
 	bad(in.Mean > in.Peak, "the mean is no more than the peak")

@@ -184,7 +184,7 @@ type Incident struct {
 	Gated           dissect.Asked // what the server gives only for a challenge, as far as it showed before the detection
 	Answered        float64       // replies for each request of any kind, at most 1; -1: only one direction was captured
 	History         []Change
-	Confidence      float64    // 0 to 1
+	Weight          Weight     // of the evidence; Confidence makes a share of it
 	Evidence        []Sentence // the most telling first
 	Missing         []string   // features that the capture could not give, by name
 	Advice          Advice
@@ -293,8 +293,8 @@ func (in *Incident) Amplification() float64 {
 	return float64(in.BytesOut) / float64(in.BytesIn)
 }
 
-// ConfidenceWord returns a confidence as a word: high from five points of evidence on, medium
-// from three, else low.
+// ConfidenceWord returns a confidence as a word: high where at least 85 of 100 are true, medium where
+// 65 are, else low.
 func ConfidenceWord(confidence float64) string {
 	switch {
 	case confidence >= 0.85:

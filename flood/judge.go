@@ -16,8 +16,8 @@ func NewJudge(lim Thresholds) *Judge { return &Judge{newRulebook(&lim), lim} }
 type Verdict struct {
 	Kind       Kind
 	Score      float64
-	Confidence float64
-	IsUrgent   bool // at this rate it needs to hold for a shorter time
+	Confidence float64 // as an incident's
+	IsUrgent   bool    // at this rate it needs to hold for a shorter time
 }
 
 // HasAlarm reports whether the rates are those that ask for a verdict, beside the baseline in f. Where
@@ -39,7 +39,7 @@ func (j *Judge) JudgeServer(f *measure.Features) Verdict {
 func (j *Judge) JudgeJunk(f *measure.Features) Verdict { return verdictOn(f, j.rules.judgeJunk(f)) }
 
 func verdictOn(f *measure.Features, v verdict) Verdict {
-	return Verdict{v.kind, v.score, confidenceOf(v.score, f[measure.OneWay] > 0), v.isUrgent}
+	return Verdict{v.kind, v.score, confidenceOf(v.kind, weightOf(v.score, f[measure.OneWay] > 0)), v.isUrgent}
 }
 
 // JudgeServers returns the verdict on the queries to several servers together, as that on a network: where
@@ -55,13 +55,4 @@ func (j *Judge) JudgeServers(f *measure.Features) Verdict {
 // isFromMany reports whether a kind is a flood from many sources.
 func (k Kind) isFromMany() bool {
 	return k == FloodSpoofed || k == FloodDistributed || k == FloodSuspect
-}
-
-// confidenceOf returns the confidence in a verdict with that score, of a capture that is whole.
-func confidenceOf(score float64, oneWay bool) float64 {
-	c := max(0, min(confidenceMost, confidenceBase+confidencePerPoint*score))
-	if oneWay {
-		c = min(c, confidenceOneWay)
-	}
-	return c
 }

@@ -180,7 +180,9 @@ func (x *others) describe(in *Incident, c *other.Class, s *other.Spell) {
 	if s.Peak >= otherMuch*c.Least*x.lim.OtherScale {
 		score += otherMore
 	}
-	in.Confidence = max(in.Confidence, x.confidence(score, s.Blind))
+	if w := x.weigh(score, s.Blind); w.Value > in.Weight.Value {
+		in.Weight = w
+	}
 	in.Level = Alert
 	if c.Handshakes && !s.Blind && float64(s.Completed) >= completedShare*float64(s.Packets) {
 		in.Level = Warn

@@ -239,8 +239,8 @@ func (x *consoles) recordWelcome(server track.End, client track.Host) {
 	}
 }
 
-// Scores of guesses, and of guesses of which one was right. Chosen: the least with a high
-// confidence, and the least with confidenceMost.
+// Scores of guesses, and of guesses of which one was right. Chosen: the least of the highest row
+// of Calibration, and the least with weightMost.
 const (
 	guesserScore = 5
 	successScore = 7
@@ -251,9 +251,9 @@ func (c *console) describe(b *book) {
 	in.Requests, in.Peak = c.failures, float64(c.peak)
 	in.setMean(c.lastEnd)
 	in.setSources(c.sources.Count())
-	in.Confidence = b.confidence(guesserScore, false)
+	in.Weight = b.weigh(guesserScore, false)
 	if c.hasSucceeded {
-		in.Confidence = b.confidence(successScore, false)
+		in.Weight = b.weigh(successScore, false)
 	}
 	in.Top = c.appendTop(in.Top[:0])
 	in.TopFrom, in.TopTo, in.TopOf = 0, 0, uint64(c.n)

@@ -247,7 +247,7 @@ func (s *scanner) describe(b *book, all, dead int) {
 	if in.Kind == Survey {
 		score = surveyScore
 	}
-	in.Confidence = b.confidence(score, false)
+	in.Weight = b.weigh(score, false)
 	most := int(min(s.requests, 1<<30)) // estimates can be too high
 	all, dead = min(all, most), min(dead, most)
 	var e sentences

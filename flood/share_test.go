@@ -127,7 +127,7 @@ func TestMeasure(t *testing.T) {
 	}
 	with, without := run(true), run(false)
 	if len(with) != 1 || len(without) != 1 || with[0].Kind != FloodSpoofed || with[0].Peak != without[0].Peak ||
-		with[0].Confidence != without[0].Confidence || with[0].Detected != without[0].Detected || with[0].End != without[0].End {
+		with[0].Weight != without[0].Weight || with[0].Detected != without[0].Detected || with[0].End != without[0].End {
 		t.Errorf("%+v\n%+v", with, without)
 	}
 }

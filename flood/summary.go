@@ -64,12 +64,11 @@ func (c *course) isInPane(s *serverSecond) bool {
 	return s.server.PaneStart() >= x.firstSec && x.paneSeconds > 0 && (c.in.Pulses > 1 || 2*x.paneSeconds >= s.Now+1-s.server.PaneStart())
 }
 
-// describe fills in confidence, sources, networks and evidence as they are now.
+// describe fills in weight, sources, networks and evidence as they are now.
 func (c *course) describe(s *serverSecond, v verdict) {
 	in, t := c.in, s.server
-	in.Confidence = max(in.Confidence, v.confidence)
-	if n := len(in.History); n > 0 && v.kind == in.Kind {
-		in.Confidence = v.confidence
+	if n := len(in.History); v.weight.Value > in.Weight.Value || n > 0 && v.kind == in.Kind {
+		in.Weight = v.weight
 	}
 	t.MergeSources(&c.sources, c.packetSort())
 	c.updateTotals(s.secondEnd())

@@ -4,12 +4,12 @@ import "qsniff/flood/measure"
 
 // verdict is what the rules conclude about one second of a family of traffic at a server.
 type verdict struct {
-	kind       Kind
-	judged     Kind // the same before it was dropped as that of a tail, or of traffic that is no attack
-	score      float64
-	confidence float64
-	rate       float64 // packets that count, in this second
-	isUrgent   bool    // it opens an incident after a shorter time
+	kind     Kind
+	judged   Kind // the same before it was dropped as that of a tail, or of traffic that is no attack
+	score    float64
+	weight   Weight
+	rate     float64 // packets that count, in this second
+	isUrgent bool    // it opens an incident after a shorter time
 }
 
 // rulebook holds the rules with the limits that the thresholds of a detector give them.

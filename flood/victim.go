@@ -285,9 +285,9 @@ func (x *victim) describe(b *book) {
 	in := x.in
 	x.MergeServers(&x.servers)
 	x.updateTotals(b.secondEnd())
-	in.Confidence = b.confidence(victimScore, false)
+	in.Weight = b.weigh(victimScore, false)
 	if !x.HasAsked {
-		in.Confidence = min(in.Confidence, confidenceVictim)
+		in.Weight.Value = min(in.Weight.Value, weightVictim)
 	}
 	b.busiest = x.Busiest(b.busiest)
 	in.Top = appendTop(in.Top[:0], b.busiest, false)

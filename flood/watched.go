@@ -72,12 +72,12 @@ func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	w.MeasureJunk(f, b.Now)
 	junk := rules.judgeJunk(f)
 	w.limitVerdict(&junk, f, b.Now)
-	junk.confidence = b.confidence(junk.score, oneWay)
+	junk.weight = b.weigh(junk.score, oneWay)
 	w.courses[ofJunk].applyVerdict(&s, junk, junk.rate)
 	w.MeasureGuesses(f, b.Now)
 	guesses := rules.judgeGuesses(f)
 	w.limitVerdict(&guesses, f, b.Now)
-	guesses.confidence = b.confidence(guesses.score, oneWay)
+	guesses.weight = b.weigh(guesses.score, oneWay)
 	w.courses[ofGuesses].applyVerdict(&s, guesses, guesses.rate)
 	if w.courses[ofQueries].in == nil && w.courses[ofGuesses].in == nil && (!hasAlarm || isCalm) {
 		w.Learn(b.Now)
@@ -105,7 +105,7 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 		w.countSourcesOnce(f)
 		if hasAlarm || attacks.in != nil {
 			v = rules.judgeQueries(f)
-			v.confidence = s.confidence(v.score, f[m.OneWay] > 0)
+			v.weight = s.weigh(v.score, f[m.OneWay] > 0)
 			w.limitVerdict(&v, f, s.Now)
 		}
 		if f[m.RateNow] <= tailShare*w.judgedRate(f) && attacks.in == nil {

@@ -297,7 +297,7 @@ func (x *record) line() string {
 		end = since(x.End)
 	}
 	return fmt.Sprintf("%s %s campaign %d, %s to %s, detected %s, %d pulses, peak %.0f, %.0f sources, confidence %.2f, history %v, %v\n     %s",
-		x.Name(), x.Target, x.Campaign, since(x.Start), end, since(x.Detected), x.Pulses, x.Peak, x.Sources, x.Confidence, x.History, x.events, evidenceText(x.Evidence))
+		x.Name(), x.Target, x.Campaign, since(x.Start), end, since(x.Detected), x.Pulses, x.Peak, x.Sources, x.Weight.Value, x.History, x.events, evidenceText(x.Evidence))
 }
 
 // evidenceText joins the sentences of evidence, each with its stretch of time.

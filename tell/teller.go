@@ -130,7 +130,7 @@ func incidentFacts(x *render.IncidentEvent) []Fact {
 	if in.Answered >= 0 {
 		facts = append(facts, Fact{"answered", fmt.Sprintf("%.0f %%", 100*in.Answered)})
 	}
-	return append(facts, Fact{"confidence", flood.ConfidenceWord(in.Confidence)})
+	return append(facts, Fact{"confidence", flood.ConfidenceWord(in.Confidence())})
 }
 
 // trimLine returns a line without its end.

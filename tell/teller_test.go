@@ -34,7 +34,7 @@ func newTeller(o Options) (*Teller, *[]*Note) {
 
 func incident(id uint64) *flood.Incident {
 	return &flood.Incident{ID: id, Kind: flood.FloodSuspect, Level: flood.Warn, Target: flood.Target{End: server}, Start: start.UnixNano(), Detected: start.UnixNano() + 5*second,
-		Frame: 9, Peak: 1234, Requests: 9876, Sources: 77, Completion: -1, Answered: 0.25, Confidence: 0.9,
+		Frame: 9, Peak: 1234, Requests: 9876, Sources: 77, Completion: -1, Answered: 0.25, Weight: flood.Weight{Value: 0.9},
 		Evidence: []flood.Sentence{{Text: "nobody brings challenges back"}}, Advice: flood.Advice{Words: []string{"Do this.", "Then that."}}}
 }
 

@@ -35,7 +35,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{storiesPage, "docs/ci.md", "docs/fleet.md", "docs/floods.md", "docs/install.md", "docs/json.md", "docs/live.md", "docs/mcp.md", "docs/monitor.md", "docs/safety.md"} {
+	for _, name := range []string{storiesPage, "docs/ci.md", "docs/confidence.md", "docs/fleet.md", "docs/floods.md", "docs/install.md", "docs/json.md", "docs/live.md", "docs/mcp.md", "docs/monitor.md", "docs/safety.md"} {
 		files[name] = withOutputs(t, page(t, name))
 	}
 	files[topPage] = withHelp(page(t, topPage))

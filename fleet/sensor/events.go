@@ -67,7 +67,7 @@ func (x *Sensor) incidentOf(in *flood.Incident, e flood.Event) *fleet.Incident {
 	m := &fleet.Incident{ID: in.ID, Event: e.String(), Category: in.Kind.String(), Level: in.Level.String(), Protocol: in.Protocol(),
 		Servers: in.Servers, Start: in.Start, Detected: in.Detected, End: in.End,
 		Peak: finite(in.Peak), Mean: finite(in.Mean), Baseline: finite(in.Baseline), Requests: in.Requests, Replies: in.Replies,
-		BytesIn: in.BytesIn, BytesOut: in.BytesOut, Confidence: finite(in.Confidence), Distinct: finite(in.Sources)}
+		BytesIn: in.BytesIn, BytesOut: in.BytesOut, Confidence: finite(in.Confidence()), Distinct: finite(in.Sources)}
 	x.fillTarget(m, in)
 	if in.SourceSketch != nil {
 		m.Sources.Merge(in.SourceSketch)

@@ -18,6 +18,10 @@ func AppendIncident(dst []byte, in *flood.Incident, features bool) []byte {
 	w.text("record", "incident")
 	w.writeIncident(in)
 	if features {
+		w.object("weight")
+		w.float("value", in.Weight.Value)
+		w.text("basis", in.Weight.Basis.String())
+		w.close('}')
 		w.object("features")
 		for _, f := range in.Features {
 			w.float(f.Name, f.Value)
@@ -83,7 +87,7 @@ func (w *writer) writeIncident(in *flood.Incident) {
 		w.text("kind", in.History[i].Kind.String())
 		w.time("until", in.History[i].Nanos)
 	})
-	w.float("confidence", in.Confidence)
+	w.float("confidence", in.Confidence())
 	w.writeEvidence(in.Evidence)
 	w.texts("missing", in.Missing)
 	w.writeAdvice(&in.Advice)

@@ -16,7 +16,7 @@ import (
 // over has no end.
 func TestIncident(t *testing.T) {
 	in := &flood.Incident{ID: 7, Campaign: 3, Kind: flood.Reflection, Level: flood.Alert, Target: flood.Target{End: netip.MustParseAddrPort("198.18.7.2:27015")},
-		Start: 1_700_000_000e9, Detected: 1_700_000_005e9, Frame: 9, Pulses: 1, Completion: -1, Answered: -1, Confidence: 0.5, Evidence: []flood.Sentence{{Text: `"quoted"`}, {Text: "and more", From: 1_700_000_001e9, To: 1_700_000_002e9}},
+		Start: 1_700_000_000e9, Detected: 1_700_000_005e9, Frame: 9, Pulses: 1, Completion: -1, Answered: -1, Weight: flood.Weight{Value: 0.5}, Evidence: []flood.Sentence{{Text: `"quoted"`}, {Text: "and more", From: 1_700_000_001e9, To: 1_700_000_002e9}},
 		Top:      []flood.Source{{Addr: netip.MustParseAddr("203.0.113.9"), Low: 1, High: 2, TTL: -1}},
 		Features: []flood.FeatureValue{{Name: "C", Value: math.NaN()}, {Name: "R1", Value: 50}}}
 	members := func(line []byte) map[string]any {
@@ -39,6 +39,12 @@ func TestIncident(t *testing.T) {
 			t.Errorf("%s: %v", absent, v)
 		}
 	}
+	if diff := cmp.Diff(map[string]any{"value": 0.5, "basis": "whole"}, whole["weight"]); diff != "" {
+		t.Errorf("weight: want -, got +\n%s", diff)
+	}
+	if whole["confidence"] != 0.14 { // of flood.Calibration, for that weight
+		t.Errorf("confidence %v", whole["confidence"])
+	}
 	if diff := cmp.Diff(map[string]any{"C": nil, "R1": 50.0}, whole["features"]); diff != "" {
 		t.Errorf("features: want -, got +\n%s", diff)
 	}
@@ -58,7 +64,7 @@ func TestIncident(t *testing.T) {
 		t.Errorf("event %v, time %v, start %v", event["event"], event["time"], event["start"])
 	}
 	for name, v := range whole { // both forms say the same
-		if got, ok := event[name]; name != "features" && (!ok || cmp.Diff(v, got) != "") {
+		if got, ok := event[name]; name != "features" && name != "weight" && (!ok || cmp.Diff(v, got) != "") {
 			t.Errorf("%s: got %v, want %v", name, got, v)
 		}
 	}

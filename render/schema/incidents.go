@@ -40,6 +40,8 @@ func incidentRecord() shape {
 		must("missing", list(text), "features that the capture cannot give"),
 		must("advice", text, "what to do"), must("advice_words", list(text), "the same without rules, sentence by sentence"),
 		may("rules", object(must("nftables", text, "a file for nft -f"), must("iptables", text, "a script"), must("measured", text, "what they would have dropped")), "rules that were tried on the capture"),
+		trial("weight", object(trial("value", share, "0 to 1"), trial("basis", names(flood.WholeCapture, flood.NumBases-1, flood.Basis.String), "what the capture gives")),
+			"with --explain: how much evidence there is, which decides between verdicts"),
 		trial("features", mapOf(orNull(number)), "with --explain: what was measured; null where it could not be"))
 }
 

@@ -217,7 +217,7 @@ func (p *floodsPage) cells(in *flood.Incident) []string {
 		return short(v)
 	}
 	return []string{in.Level.String(), in.Kind.String(), in.Target.String(), p.formatTime(in.Start, !p.sameDay()), p.length(in),
-		rate(in.Peak), p.sources(in), flood.ConfidenceWord(in.Confidence), rate(in.Mean), rate(in.Baseline),
+		rate(in.Peak), p.sources(in), flood.ConfidenceWord(in.Confidence()), rate(in.Mean), rate(in.Baseline),
 		grouped(in.Requests), grouped(in.Replies), size(in.BytesIn), size(in.BytesOut), fmt.Sprint(in.Campaign)}
 }
 

@@ -43,7 +43,7 @@ func flooded() *render.Floods {
 	attack := flood.Incident{ID: 2, Campaign: 1, Kind: flood.FloodDistributed, Level: flood.Alert, Target: target, Proto: &dissect.Proto{Name: "a2s"},
 		Start: at(100), Detected: at(103), End: at(200), Frame: 4711, Pulses: 3, Peak: 123456, Mean: 9.5, Baseline: 2.25,
 		Requests: 1_000_000, Replies: 10, BytesIn: 25_000_000, BytesOut: 90, Sources: 300, SourcesError: 0.023, Completion: 0.5, Challenged: 4,
-		Confidence: 0.7, TopOf: 600, TopFrom: at(105), TopTo: at(125),
+		Weight: flood.Weight{Value: 0.7}, TopOf: 600, TopFrom: at(105), TopTo: at(125),
 		Evidence: []flood.Sentence{{Text: "many queries", From: at(100), To: at(200)}, {Text: strings.Repeat("a long sentence ", 9), From: at(105), To: at(125)},
 			{Text: "right before", From: at(93), To: at(103)}, {Text: "and more"}}, Missing: []string{"C", "known", "challenge values (snap length)"},
 		Advice: flood.Advice{Words: []string{"First."}, Rules: someRules{}, Measured: "Tried."}, Dropped: 7,

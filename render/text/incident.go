@@ -60,7 +60,7 @@ func (p *floodsPage) writeItem(text string) {
 }
 
 func (p *floodsPage) sureness(in *flood.Incident) string {
-	return fmt.Sprintf("sure: %s (%.2f)", flood.ConfidenceWord(in.Confidence), in.Confidence)
+	return fmt.Sprintf("sure: %s (%.2f)", flood.ConfidenceWord(in.Confidence()), in.Confidence())
 }
 
 // course returns when the incident was, in how many pulses, and when it was detected.

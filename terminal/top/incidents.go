@@ -50,7 +50,7 @@ func (x *incidents) cells(i int) []terminal.Cell {
 		style = terminal.Dim
 	}
 	var cells []terminal.Cell
-	for _, s := range []string{in.Level.String(), in.Kind.String(), in.Target.String(), m.clock(in.Start), lasted, rate(in.Peak), flood.ConfidenceWord(in.Confidence)} {
+	for _, s := range []string{in.Level.String(), in.Kind.String(), in.Target.String(), m.clock(in.Start), lasted, rate(in.Peak), flood.ConfidenceWord(in.Confidence())} {
 		cells = append(cells, terminal.Cell{Text: s, Style: style})
 	}
 	return cells

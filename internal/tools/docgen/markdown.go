@@ -146,6 +146,7 @@ func indexPage(in *Input) []byte {
 	b.WriteString("- [Watching for weeks](monitor.md): figures for Prometheus, a dashboard, alerts, a unit for systemd, containers\n")
 	b.WriteString("- [A fleet of hosts](fleet.md): one picture of many hosts, over NATS JetStream: set-up, what is sent, what it takes\n")
 	b.WriteString("- [Assistants](mcp.md): qsniff for programs with a language model, over the Model Context Protocol\n")
+	b.WriteString("- [How sure is sure](confidence.md): how often what is said with a confidence was true, and of which captures\n")
 	b.WriteString("- [Hostile traffic, secrets, libraries](safety.md): what is bounded, what is hidden, where gopacket is used\n")
 	b.WriteString("- [Limits](limits.md): what bounds memory and work, and why\n")
 	b.WriteString("- [Stories](stories.md): reported cases, what to look at, and what to do\n\n")

@@ -49,6 +49,7 @@ var order = []struct {
 		{Source: "docs/findings.md", Label: "Findings"},
 		{Source: "docs/floods.md", Label: "Floods"},
 		{Source: "docs/clients.md", Label: "Clients"},
+		{Source: "docs/confidence.md", Label: "How sure is sure"},
 	}},
 	{"Watch", []page{
 		{Source: "docs/live.md", Label: "Live"},
