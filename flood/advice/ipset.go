@@ -11,24 +11,34 @@ import (
 
 // ipSet is one of these sets.
 type ipSet struct {
-	name  string
-	idle  time.Duration
-	size  int
-	fills []string // the rules that fill it, without their chain
+	name     string
+	idle     time.Duration
+	size     int
+	fills    []string // the rules that fill it, without their chain
+	natFills []string // the same for replies that NAT translates
+}
+
+// fill adds the rules that add the receivers of replies with a match.
+func (x *ipSet) fill(w *iptWriter, match, until string) {
+	rule := fmt.Sprintf("-j SET --add-set %s dst --exist", x.name)
+	if match != "" {
+		rule = match + " " + rule
+	}
+	x.fills = append(x.fills, fmt.Sprintf("%s%s %s", w.replyMatch(), until, rule))
+	x.natFills = append(x.natFills, fmt.Sprintf("%s%s %s", w.natReplyMatch(), until, rule))
 }
 
 // ipSets returns the sets of the plan. until is a match that ends the rules that fill them.
 func (w *iptWriter) ipSets(until string) (list []ipSet) {
-	from := fmt.Sprintf("-s %s -p udp --sport %d%s", filterAddress(w.net), w.plan.target.Port(), until)
 	if w.needsPeers() {
 		x := ipSet{name: w.setName(peerSet), idle: peerIdle, size: trialPeers}
-		x.fills = append(x.fills, fmt.Sprintf("%s -j SET --add-set %s dst --exist", from, x.name))
+		x.fill(w, "", until)
 		list = append(list, x)
 	}
 	if w.needsAnswered() {
 		x := ipSet{name: w.setName(answeredSet), idle: answeredIdle, size: trialAnswered}
 		for _, m := range (u32{w.isIPv6}).formatMatches(w.gated.patterns) {
-			x.fills = append(x.fills, fmt.Sprintf("%s %s -j SET --add-set %s dst --exist", from, m, x.name))
+			x.fill(w, m, until)
 		}
 		list = append(list, x)
 	}
@@ -83,6 +93,10 @@ func (w *iptWriter) writeSetRules(g group, x *IPTables, first *strings.Builder, 
 		for _, set := range w.ipSets(until) {
 			for _, rule := range set.fills {
 				fmt.Fprintf(first, "-A %s %s\n", IPTablesChain, rule)
+			}
+			for _, rule := range set.natFills {
+				x.HasNAT = true
+				fmt.Fprintf(first, "%s-A %s %s\n", natPrefix, IPTablesChain, rule)
 			}
 		}
 	}

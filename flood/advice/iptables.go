@@ -16,6 +16,7 @@ func (p *plan) formatIPTables() string {
 	w.turnTo(p)
 	w.chain = w.ownChain()
 	jump := fmt.Sprintf("%s %s -j %s", p.iptablesHook(), w.endMatch(), w.chain)
+	natJump := fmt.Sprintf("%s %s -j %s", p.iptablesHook(), w.natReplyMatch(), w.chain)
 	tool := p.iptablesName()
 	sets := w.ipSets("")
 	if len(sets) > 0 {
@@ -24,8 +25,14 @@ func (p *plan) formatIPTables() string {
 			w.writeLine("# %s", w.formatCreate(&sets[i]))
 		}
 	}
+	if w.seesReplies() {
+		w.writeLine("# load on a host with NAT (Docker): sed 's/^%s//' FILE | %s-restore -n", natComment, tool)
+	}
 	w.writeLine("# load: %s-restore -n FILE   remove, in this order:", tool)
 	w.writeLine("# %s -t %s -D %s", tool, p.iptablesTable(), jump)
+	if p.kind == flood.Reflection {
+		w.writeLine("# %s -t %s -D %s   (with NAT)", tool, p.iptablesTable(), natJump)
+	}
 	for _, do := range [...]string{"F", "X"} {
 		for _, c := range w.chainNames() {
 			w.writeLine("# %s -t %s -%s %s", tool, p.iptablesTable(), do, c)
@@ -37,6 +44,9 @@ func (p *plan) formatIPTables() string {
 		w.writeLine(":%s - [0:0]", c)
 	}
 	w.writeLine("-I %s", jump)
+	if p.kind == flood.Reflection {
+		w.writeLine("%s-I %s", natComment, natJump)
+	}
 	w.writePlan()
 	w.writeLine("COMMIT")
 	return w.String()
@@ -48,6 +58,9 @@ func (w *iptWriter) writeFills(tool string, sets []ipSet) {
 		for _, rule := range x.fills {
 			w.writeLine("# %s -t mangle -D POSTROUTING %s", tool, rule)
 		}
+		for _, rule := range x.natFills {
+			w.writeLine("# %s -t mangle -D POSTROUTING %s   (with NAT)", tool, rule)
+		}
 		w.writeLine("# ipset destroy %s", x.name)
 	}
 	if len(sets) == 0 {
@@ -57,6 +70,9 @@ func (w *iptWriter) writeFills(tool string, sets []ipSet) {
 	for _, x := range sets {
 		for _, rule := range x.fills {
 			w.writeLine("-A POSTROUTING %s", rule)
+		}
+		for _, rule := range x.natFills {
+			w.writeLine("%s-A POSTROUTING %s", natComment, rule)
 		}
 	}
 	w.writeLine("COMMIT")
@@ -117,6 +133,7 @@ type IPTables struct {
 	Chains            []string // all of its own, IPTablesChain first
 	Sets              []string // commands of ipset that make the sets in Lines; none fails if it is there
 	Lines             string   // a file for iptables-restore -n; nothing jumps to IPTablesChain in it
+	HasNAT            bool     // some of Lines start with ${nat}, which is to be empty with NAT, else "#"
 }
 
 // IPTables returns the lines for iptables and ip6tables, without a jump to the first chain: a
@@ -153,6 +170,10 @@ func (r *Ruleset) formatIPTables(tool, table, until string) IPTables {
 		x.Hook, w.chain = g[0].iptablesHook(), w.ownChain()
 		x.Chains = append(x.Chains, w.chain)
 		fmt.Fprintf(&jumps, "-A %s %s%s -j %s\n", IPTablesChain, w.endMatch(), until, w.chain)
+		if w.kind == flood.Reflection {
+			x.HasNAT = true
+			fmt.Fprintf(&jumps, "%s-A %s %s%s -j %s\n", natPrefix, IPTablesChain, w.natReplyMatch(), until, w.chain)
+		}
 		for _, p := range g {
 			w.turnTo(p)
 			x.Chains = append(x.Chains, w.limitChains()...)
@@ -182,7 +203,7 @@ func (w *iptWriter) endMatch() string {
 	a, port := filterAddress(w.net), w.target.Port()
 	switch {
 	case w.kind == flood.Reflection:
-		return fmt.Sprintf("-s %s -p udp --sport %d", a, port)
+		return w.replyMatch()
 	case w.kind == flood.ReplyFloodVictim:
 		return fmt.Sprintf("-d %s -p udp", a)
 	case w.isTCP:
@@ -190,6 +211,30 @@ func (w *iptWriter) endMatch() string {
 	}
 	return fmt.Sprintf("-d %s -p udp --dport %d", a, port)
 }
+
+// What lines start with that are for replies with NAT: in a file, and in a script for sh.
+const (
+	natComment = "#nat "
+	natPrefix  = "${nat}"
+)
+
+// replyMatch returns the match of what the target sends, where NAT leaves its address alone.
+func (w *iptWriter) replyMatch() string {
+	return fmt.Sprintf("-s %s -p udp --sport %d", filterAddress(w.net), w.target.Port())
+}
+
+// natReplyMatch returns the match of what the target sends to clients, where NAT on this host
+// (Docker) brings them to it. iptables has no table after nat in POSTROUTING, so that replies
+// still have the inner address there, and connection tracking has the outer one. The state
+// DNAT keeps out what replyMatch has, and the direction keeps out the queries. The match starts
+// connection tracking where there was none: the lines that have it are optional.
+func (w *iptWriter) natReplyMatch() string {
+	return fmt.Sprintf("-p udp -m conntrack --ctstate DNAT --ctdir REPLY --ctorigdst %s --ctorigdstport %d",
+		filterAddress(w.net), w.target.Port())
+}
+
+// seesReplies reports whether lines of the plan match what the target sends.
+func (w *iptWriter) seesReplies() bool { return w.kind == flood.Reflection || w.needsSent() }
 
 // iptChainSuffixes end the names of the chains whose lines share a limit.
 var iptChainSuffixes = [...]string{lineQueries: "Q", lineFirst: "F", lineVictims: "V", lineOthers: "O", lineUnasked: "U",

@@ -79,8 +79,8 @@ func (w *nftWriter) writeTable(groups []group, sets ...string) {
 			w.writeSets()
 		}
 	}
-	w.writeHook(groups, "pre", "prerouting", false)
-	w.writeHook(groups, "post", "postrouting", true)
+	w.writeHook(groups, "pre", arrivingHook, false)
+	w.writeHook(groups, "post", leavingHook, true)
 	w.writeSentHook(groups)
 	for _, g := range groups {
 		w.writeTarget(g)
@@ -222,8 +222,19 @@ func filterAddress(p netip.Prefix) string {
 	return p.String()
 }
 
-// writeHook writes the chain that sees packets first, if a group needs it: before connection
-// tracking, whose table a flood would fill.
+// The hooks see the addresses that clients see, with NAT on the host (Docker) and without. The
+// kernel translates what arrives at prerouting, priority dstnat (-100), and gives replies the
+// outer address back at postrouting, priority srcnat (100): whatever priority the chain of the
+// NAT rule itself has, and also where the server runs on the host. TestNATKernel shows it.
+const (
+	// arrivingHook sees queries before connection tracking, whose table a flood would fill.
+	arrivingHook = "prerouting priority raw"
+	// leavingHook sees replies after NAT. It needs no match on connection tracking, which would
+	// start it on a host that has none.
+	leavingHook = "postrouting priority srcnat + 1"
+)
+
+// writeHook writes the chain that a hook calls, if a group needs it.
 func (w *nftWriter) writeHook(groups []group, name, hook string, outgoing bool) {
 	isOther := func(g group) bool { return g[0].Scope().Outgoing != outgoing }
 	groups = slices.DeleteFunc(slices.Clone(groups), isOther)
@@ -231,7 +242,7 @@ func (w *nftWriter) writeHook(groups []group, name, hook string, outgoing bool) 
 		return
 	}
 	w.writeLine("  chain %s {", name)
-	w.writeLine("    type filter hook %s priority raw; policy accept", hook)
+	w.writeLine("    type filter hook %s; policy accept", hook)
 	for _, g := range groups {
 		w.writeJump(g)
 	}

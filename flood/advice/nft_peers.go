@@ -28,7 +28,7 @@ func (w *nftWriter) writeSentHook(groups []group) {
 			}
 			if isFirst {
 				w.writeLine("  chain sent {")
-				w.writeLine("    type filter hook postrouting priority raw; policy accept")
+				w.writeLine("    type filter hook %s; policy accept", leavingHook)
 				isFirst = false
 			}
 			from := fmt.Sprintf("%s saddr %s udp sport %d", w.ip, host, port)

@@ -92,6 +92,15 @@ load() {
 
 `
 
+// natTest sets nat, which lines start with that ask connection tracking for the address
+// before NAT.
+const natTest = `# With NAT (Docker), replies of a server have its inner address here, and connection
+# tracking has the outer one. Where nothing is tracked, such lines are comments, as
+# they would start it; if NAT comes later, load again.
+nat='#'
+[ "$(cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null || echo 0)" = 0 ] || nat=
+`
+
 // appendScript appends the commands and the files in them.
 func appendScript(dst []byte, f *render.Floods, rules []advice.IPTables) []byte {
 	dst = append(dst, strings.ReplaceAll(script, "@CHAIN@", advice.IPTablesChain)...)
@@ -106,6 +115,9 @@ func appendScript(dst []byte, f *render.Floods, rules []advice.IPTables) []byte 
 	}
 	if needsIPSet(rules) {
 		dst = append(dst, "command -v ipset >/dev/null || { echo \"this needs "+advice.IPSetPackage+"\" >&2; exit 1; }\n"...)
+	}
+	if slices.ContainsFunc(rules, func(x advice.IPTables) bool { return x.HasNAT }) {
+		dst = append(dst, natTest...)
 	}
 	for _, x := range places {
 		if !hasPlace(rules, &x) {

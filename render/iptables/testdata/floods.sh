@@ -101,6 +101,11 @@ if [ "$mode" = undo ]; then
   exit 0
 fi
 until=$(date -u -d "@$(($(date +%s) + 5400))" +%Y-%m-%dT%H:%M:%S)
+# With NAT (Docker), replies of a server have its inner address here, and connection
+# tracking has the outer one. Where nothing is tracked, such lines are comments, as
+# they would start it; if NAT comes later, load again.
+nat='#'
+[ "$(cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null || echo 0)" = 0 ] || nat=
 [ "$mode" = check ] || remove ip6tables mangle POSTROUTING
 
 load iptables raw PREROUTING QSNIFF QSNIFF2 QSNIFF2Q QSNIFF10F QSNIFF5 QSNIFF5F QSNIFF7 QSNIFF7U QSNIFF8 QSNIFF8J QSNIFF9 QSNIFF9L <<END
@@ -168,6 +173,7 @@ load iptables mangle POSTROUTING QSNIFF QSNIFF3 QSNIFF3V <<END
 :QSNIFF3 - [0:0]
 :QSNIFF3V - [0:0]
 -A QSNIFF -s 198.51.100.18 -p udp --sport 27015 -m time --datestop $until -j QSNIFF3
+${nat}-A QSNIFF -p udp -m conntrack --ctstate DNAT --ctdir REPLY --ctorigdst 198.51.100.18 --ctorigdstport 27015 -m time --datestop $until -j QSNIFF3
 -A QSNIFF3 -d 203.0.113.99 -j QSNIFF3V
 -A QSNIFF3V -m hashlimit --hashlimit-above 1/sec --hashlimit-burst 5 --hashlimit-name qsd109aeefv -j DROP
 COMMIT
