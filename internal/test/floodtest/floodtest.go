@@ -61,6 +61,20 @@ func Report(t testing.TB, expiry time.Duration) *render.Floods {
 	return &render.Floods{Expiry: expiry, Incidents: list, Asked: render.Invocation{Captures: "'my capture.pcap'", Flags: "--level=warn"}}
 }
 
+// Gated returns a report with a flood of forged addresses at a server that gives answers for a
+// challenge only, and with the reflection of its answers at a victim. The rules of both are for
+// one target, the first with a set of clients that the server answered.
+func Gated(t testing.TB, server, victim string) *render.Floods {
+	t.Helper()
+	at := flood.Target{End: netip.MustParseAddrPort(server)}
+	list := []flood.Incident{
+		{Kind: flood.FloodSpoofed, Target: at, Sources: 9000, Peak: 2000, Baseline: 2, Gated: dissect.AskInfo | dissect.AskRules},
+		{Kind: flood.Reflection, Target: at, Sources: 1, Top: []flood.Source{{Addr: netip.MustParseAddr(victim), Low: 900}}},
+	}
+	advise(t, list, 1)
+	return &render.Floods{Expiry: time.Hour, Incidents: list, Asked: render.Invocation{Captures: "x.pcap"}}
+}
+
 // LowLimit returns a report with the flood of Carpet alone, at so low a rate that the limit of
 // its rules is the least there is. The incident has the number id.
 func LowLimit(t testing.TB, id uint64) *render.Floods {

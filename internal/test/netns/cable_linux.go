@@ -3,7 +3,6 @@ package netns
 import (
 	"bytes"
 	"os/exec"
-	"strconv"
 	"testing"
 
 	"qsniff/internal/test/timing"
@@ -22,7 +21,7 @@ func NewCable(t testing.TB, here, there End) (atHere, atThere *Namespace) {
 	t.Helper()
 	atHere, atThere = New(t), New(t)
 	atHere.RunIP(t, "link add "+here.Name+" type veth peer name "+there.Name)
-	atHere.RunIP(t, "link set "+there.Name+" netns "+strconv.Itoa(atThere.tid))
+	atHere.RunIP(t, "link set "+there.Name+" netns "+atThere.ID())
 	atHere.plug(t, here)
 	atThere.plug(t, there)
 	atHere.addNeighbour(t, here.Name, there.IP, atThere.MAC(t, there.Name))

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -50,6 +51,9 @@ func New(t testing.TB) *Namespace {
 	t.Cleanup(func() { close(ns.work) })
 	return ns
 }
+
+// ID returns what the command ip takes as this namespace in "netns ID".
+func (ns *Namespace) ID() string { return strconv.Itoa(ns.tid) }
 
 // Do runs f in the namespace and waits for it. Sockets that f opens and programs that
 // it starts stay there; goroutines that it starts, and so the look-up of a name, are
