@@ -6,6 +6,7 @@ import (
 	"qsniff/capture"
 	"qsniff/netlayer"
 	"qsniff/reassembly"
+	"qsniff/render/tally"
 )
 
 // Partitions is how many partitions the traffic is divided into, by address pair. It
@@ -95,18 +96,19 @@ type icmp struct {
 
 // batch carries packets from the reader to the workers, which only read it.
 type batch struct {
-	raw      capture.Batch
-	items    []item
-	parts    []uint8 // of items: side by side, for workers to choose theirs without a look at all others
-	rares    []rare  // of items; where the list grows, earlier ones stay in the memory before
-	joined   arena
-	ways     []netlayer.Way
-	notes    [][]byte     // comments of packets
-	origins  []origin     // of packets, as rares
-	totals   readerTotals // of the reader, after this batch
-	copiesAt copiesAt     // the places with most copies so far
-	seed     uint64       // of hashes, see reader.setSeed
-	err      error        // nil, or of the last batch: io.EOF, or the error of the source
+	raw          capture.Batch
+	items        []item
+	parts        []uint8 // of items: side by side, for workers to choose theirs without a look at all others
+	rares        []rare  // of items; where the list grows, earlier ones stay in the memory before
+	joined       arena
+	ways         []netlayer.Way
+	notes        [][]byte            // comments of packets
+	origins      []origin            // of packets, as rares
+	totals       readerTotals        // of the reader, after this batch
+	translations []tally.Translation // known so far
+	copiesAt     copiesAt            // the places with most copies so far
+	seed         uint64              // of hashes, see reader.setSeed
+	err          error               // nil, or of the last batch: io.EOF, or the error of the source
 }
 
 func newBatch() *batch {

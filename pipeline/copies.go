@@ -45,13 +45,14 @@ const pairsRemembered = 1 << 12
 // mirror port that copies what enters and what leaves a switch. A census of the capture finds that
 // out: then so many equal packets of the place count as one.
 type copies struct {
-	mode       Dedup
-	looksAhead bool // lookAt gets packets before isCopy does
-	isNeeded   bool // several places are known, or one has packets more than once
-	isActive   bool // isCopy is to be called for the packets of the batch
-	places     places
-	originals  [][2]original // nil until the first packet that is looked up
-	census     census
+	mode         Dedup
+	looksAhead   bool // lookAt gets packets before isCopy does
+	isNeeded     bool // several places are known, or one has packets more than once
+	isActive     bool // isCopy is to be called for the packets of the batch
+	places       places
+	originals    [][2]original // nil until the first packet that is looked up
+	census       census
+	translations translations
 }
 
 // original is what is remembered of equal packets: how many of them there were at each place. It has
@@ -124,6 +125,7 @@ func (c *copies) begin(raw *capture.Batch, severalPlaces bool) {
 	defer c.activate()
 	if c.census.rest -= len(raw.Packets); c.census.rest <= 0 && !c.census.isOpen && !c.looksAhead {
 		c.census.open()
+		c.translations.reset()
 	}
 	if c.isNeeded {
 		return
@@ -140,7 +142,9 @@ func (c *copies) activate() { c.isActive = c.isNeeded || c.census.isOpen }
 
 // lookAt counts a packet that isCopy will be called with later.
 func (c *copies) lookAt(it *item, p *capture.Packet, seed uint64) {
-	c.census.add(sumOf(seed, &it.Packet), c.places.find(p), it)
+	at := c.places.find(p)
+	c.census.add(sumOf(seed, &it.Packet), at, it)
+	c.translations.add(it, at)
 }
 
 // endLook sets what lookAt has found so far. isAll is set if no packets follow.
@@ -151,6 +155,7 @@ func (c *copies) endLook(isAll bool) {
 		until = math.MaxInt64
 	}
 	n.judgeAll(until)
+	c.translations.judge(until)
 	c.isNeeded = c.places.setRepeats(n) || c.isNeeded
 	c.activate()
 	c.looksAhead = n.seen < packetsAhead && !isAll
@@ -164,14 +169,24 @@ func (c *copies) isCopy(it *item, p *capture.Packet, seed uint64) bool {
 		return false
 	}
 	at := c.places.find(p)
+	if c.census.isOpen {
+		c.translations.add(it, at)
+		if c.census.add(sumOf(seed, &it.Packet), at, it) {
+			c.translations.judge(it.nanos - int64(copyWindow))
+			c.isNeeded = c.places.setRepeats(&c.census) || c.isNeeded
+			c.activate()
+		}
+	}
+	return c.isNeeded && c.isCopyAt(at, it, seed)
+}
+
+// isCopyAt reports whether a packet, or what was joined from fragments, is a copy that was captured at
+// a place. It gets the addresses that clients know.
+func (c *copies) isCopyAt(at uint8, it *item, seed uint64) bool {
+	if c.translations.n > 0 {
+		c.translations.apply(&it.Packet)
+	}
 	sum := sumOf(seed, &it.Packet)
-	if c.census.isOpen && c.census.add(sum, at, it) {
-		c.isNeeded = c.places.setRepeats(&c.census) || c.isNeeded
-		c.activate()
-	}
-	if !c.isNeeded {
-		return false
-	}
 	if c.originals == nil {
 		c.originals = make([][2]original, pairsRemembered)
 	}

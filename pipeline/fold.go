@@ -16,29 +16,30 @@ import (
 // fold merges what the workers made of a batch, in packet order, and passes it to the
 // writers, the listener and the watchers.
 type fold struct {
-	out       *textOutput
-	max       uint64 // messages to write, 0 for all
-	workers   []*worker
-	heads     []head
-	progress  func(capture.Stats, func() tally.Run)
-	totals    func() tally.Run // summary, made once
-	listener  track.Listener
-	watching  watching
-	dialogues *dialogues    // nil: messages are written as they come
-	findings  *hostFindings // nil: only messages are counted
-	messages  uint64
-	types     typeCounts
-	fact      track.Fact   // of the brief at hand
-	briefs    int          // so far
-	reader    readerTotals // after the last batch merged
-	copiesAt  copiesAt     // likewise
-	parts     [Partitions]totals
-	packets   PacketSink      // nil: packets are not wanted
-	unmatched uint64          // messages that Config.Filter did not choose, besides those in parts
-	filter    *Filter         // nil: all messages are chosen
-	outcomes  *streamOutcomes // nil: Config.Filter needs no outcomes of exchanges, or has them
-	hold      *hold           // nil: nothing is held
-	requests  *requests       // nil: all silences are reported
+	out          *textOutput
+	max          uint64 // messages to write, 0 for all
+	workers      []*worker
+	heads        []head
+	progress     func(capture.Stats, func() tally.Run)
+	totals       func() tally.Run // summary, made once
+	listener     track.Listener
+	watching     watching
+	dialogues    *dialogues    // nil: messages are written as they come
+	findings     *hostFindings // nil: only messages are counted
+	messages     uint64
+	types        typeCounts
+	fact         track.Fact          // of the brief at hand
+	briefs       int                 // so far
+	reader       readerTotals        // after the last batch merged
+	copiesAt     copiesAt            // likewise
+	translations []tally.Translation // likewise
+	parts        [Partitions]totals
+	packets      PacketSink      // nil: packets are not wanted
+	unmatched    uint64          // messages that Config.Filter did not choose, besides those in parts
+	filter       *Filter         // nil: all messages are chosen
+	outcomes     *streamOutcomes // nil: Config.Filter needs no outcomes of exchanges, or has them
+	hold         *hold           // nil: nothing is held
+	requests     *requests       // nil: all silences are reported
 }
 
 // head is how far the fold is in a worker's segments of the batch.
@@ -135,7 +136,7 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	if f.packets != nil && err == nil {
 		err = f.packets.AddPackets(&b.raw)
 	}
-	f.reader, f.copiesAt = b.totals, b.copiesAt
+	f.reader, f.copiesAt, f.translations = b.totals, b.copiesAt, b.translations
 	if n := len(b.items); f.hold != nil && n > 0 && err == nil && !enough {
 		f.outcomes.now = max(f.outcomes.now, b.items[n-1].age)
 		enough, err = f.release(false)

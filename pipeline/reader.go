@@ -12,6 +12,7 @@ import (
 	"qsniff/netlayer"
 	"qsniff/reassembly"
 	"qsniff/reassembly/ipfrag"
+	"qsniff/render/tally"
 )
 
 // tickEvery is the packet time between two ticks, in nanoseconds. Chosen: short enough
@@ -27,16 +28,18 @@ type reader struct {
 	seed    uint64 // of hashes; 0: not known yet
 	b       *batch // being filled
 
-	clock    clock
-	idle     idle
-	nextTick int64 // by the clock's age
-	inputs   inputs
-	copies   copies
-	offload  dissect.Offload
-	now      moment // of the packet at hand; sets that are given up at it get it as well
-	odd      item   // the packet at hand if it is no whole datagram or segment
-	ways     netlayer.Ways
-	watched  bool // somebody wants to see what no message can be made of
+	clock        clock
+	idle         idle
+	nextTick     int64 // by the clock's age
+	inputs       inputs
+	copies       copies
+	translations []tally.Translation // list of copies.translations of version listed
+	listed       int
+	offload      dissect.Offload
+	now          moment // of the packet at hand; sets that are given up at it get it as well
+	odd          item   // the packet at hand if it is no whole datagram or segment
+	ways         netlayer.Ways
+	watched      bool // somebody wants to see what no message can be made of
 
 	n readerTotals
 }
@@ -88,6 +91,10 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 func (r *reader) copyTotals(b *batch) {
 	r.n.frags, r.n.source = r.frags.Counters(), r.src.Stats()
 	r.copies.listPlaces(&r.inputs, &b.copiesAt)
+	if v := r.copies.translations.version; v != r.listed {
+		r.listed, r.translations = v, r.copies.translations.list()
+	}
+	b.translations = r.translations
 	b.totals = r.n
 }
 
@@ -331,6 +338,10 @@ func (r *reader) giveJoined(d *ipfrag.Datagram, k kind) {
 		it.kind = kindSegment
 	} else if it.Stop != netlayer.OK {
 		r.n.stops[it.Stop]++
+		return
+	}
+	if k == kindDatagram && r.copies.isNeeded && r.copies.isCopyAt(r.copies.places.at, &it, r.seed) {
+		r.n.copies++ // fragments of datagrams whose addresses were translated differ in these
 		return
 	}
 	why := ""

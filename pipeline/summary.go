@@ -26,8 +26,10 @@ const (
 func (f *fold) summary() tally.Run {
 	r := &f.reader
 	run := tally.Run{Packets: r.packets, Bytes: r.bytes, First: r.first, Last: r.last,
-		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Unmatched: f.unmatched, Undecided: f.undecided(), Backwards: r.backwards, Merged: r.merged, Segments: r.segments, Dropped: r.source.Dropped, Copies: r.copies, CopiesAt: copiesAtOf(&f.copiesAt),
-		Gaps: r.source.Gaps, GapBytes: uint64(r.source.Skipped)}
+		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Unmatched: f.unmatched, Undecided: f.undecided(),
+		Backwards: r.backwards, Merged: r.merged, Segments: r.segments, Dropped: r.source.Dropped, Copies: r.copies, CopiesAt: copiesAtOf(&f.copiesAt),
+		Translations: f.translations,
+		Gaps:         r.source.Gaps, GapBytes: uint64(r.source.Skipped)}
 	for _, c := range f.types {
 		tc := tally.TypeCount{Protocol: c.key.proto.Name, Count: c.n}
 		if c.key.typ != nil {

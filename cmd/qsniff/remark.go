@@ -56,10 +56,13 @@ func printRekeyed(w io.Writer, n uint64) {
 	}
 }
 
-// printCopies prints how many packets are copies, and where, if they are many.
+// printCopies prints how many packets are copies, and where, if they are many, and which addresses
+// the host translates.
 func printCopies(w io.Writer, run *tally.Run) {
-	if s := run.CopiesSentence(); s != "" {
-		fmt.Fprintln(w, "qsniff:", s)
+	for _, s := range []string{run.CopiesSentence(), run.TranslationsSentence()} {
+		if s != "" {
+			fmt.Fprintln(w, "qsniff:", s)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -39,7 +40,7 @@ func AppendStats(dst []byte, s *render.Stats) []byte {
 	w.writeTimes("train_ms", &s.Train)
 	w.writeTimes("total_ms", &s.Total)
 	w.writeAmplification(s.Questions)
-	w.list("servers", len(s.Servers), func(i int) { w.writeServer(&s.Servers[i]) })
+	w.list("servers", len(s.Servers), func(i int) { w.writeServer(&s.Servers[i], run.InnerOf(s.Servers[i].Addr)) })
 	w.writeCounters(r, counters.Servers)
 	w.writeClients(s)
 	for g := range counters.NumGroups {
@@ -203,8 +204,17 @@ func (w *writer) writeGain(name string, g *stats.Gain) {
 	w.close('}')
 }
 
-func (w *writer) writeServer(s *stats.Server) {
+func (w *writer) writeServer(s *stats.Server, inner []netip.AddrPort) {
 	w.text("server", s.Addr.String())
+	if len(inner) > 0 {
+		w.key("inside")
+		w.open('[')
+		for _, addr := range inner {
+			w.comma()
+			w.dst = append(addr.AppendTo(append(w.dst, '"')), '"')
+		}
+		w.close(']')
+	}
 	if s.HasInfo {
 		w.writePosted(s)
 	}

@@ -5,6 +5,7 @@ package tally
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 
 	"qsniff/internal/digits"
@@ -36,6 +37,9 @@ type Run struct {
 	// at one: nothing else counts them. CopiesAt are the places with most, most first.
 	Copies   uint64
 	CopiesAt []CopiesAt
+	// Translations are addresses that the capturing host translates, by the outer address: packets
+	// with the inner one count as packets with the outer one.
+	Translations []Translation
 	// Merged counts frames that held several datagrams, merged by offload on the capturing host;
 	// Segments counts these datagrams.
 	Merged, Segments uint64
@@ -74,6 +78,41 @@ type TypeCount struct {
 type CopiesAt struct {
 	Place string // in words: the interface, and whether the host sent the packet, or the file
 	Count uint64
+}
+
+// Translation is an address on the inner side of the capturing host, and the one that clients know.
+type Translation struct{ Inner, Outer netip.AddrPort }
+
+// InnerOf returns the inner addresses of an outer one.
+func (r *Run) InnerOf(outer netip.AddrPort) (inner []netip.AddrPort) {
+	for _, x := range r.Translations {
+		if x.Outer == outer {
+			inner = append(inner, x.Inner)
+		}
+	}
+	return inner
+}
+
+// shownTranslations is how many translations a sentence names (chosen).
+const shownTranslations = 4
+
+// TranslationsSentence returns which addresses the host translates, in one sentence without a full
+// stop. It is empty if it was not seen to.
+func (r *Run) TranslationsSentence() string {
+	if len(r.Translations) == 0 {
+		return ""
+	}
+	b := []byte("This host translates addresses (NAT), and what has two counts as one server: ")
+	for i, x := range r.Translations[:min(len(r.Translations), shownTranslations)] {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = fmt.Appendf(b, "%s is %s inside", x.Outer, x.Inner)
+	}
+	if n := len(r.Translations) - shownTranslations; n > 0 {
+		b = fmt.Appendf(b, ", and %d more", n)
+	}
+	return string(b)
 }
 
 // CopiesSentence returns what people must know of copies, in one sentence without a full stop: how many

@@ -31,6 +31,13 @@ func (p *floodsPage) writeIncident(in *flood.Incident) {
 		p.dst = append(p.dst, '\n')
 		p.writeLine(tableIndent, "%s", about)
 	}
+	if inner := p.f.Run.InnerOf(in.Target.End); len(inner) > 0 {
+		words := make([]string, len(inner))
+		for i, addr := range inner {
+			words[i] = addr.String()
+		}
+		p.writeLine(tableIndent, "inside this host: %s", strings.Join(words, ", "))
+	}
 	p.writeLine(tableIndent, "%s", p.course(in))
 	if amounts := p.amounts(in); amounts != "" {
 		p.writeLine(tableIndent, "%s", amounts)

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ func (p *statsPage) writeServers() {
 	for i := range p.s.Servers {
 		s := &p.s.Servers[i]
 		rough = rough || s.Response.Error > 0
-		t.rows = append(t.rows, tableRow{cells: p.serverCells(s), note: serverNote(s)})
+		t.rows = append(t.rows, tableRow{cells: p.serverCells(s), note: serverNote(s, p.s.Run.InnerOf(s.Addr))})
 	}
 	if len(t.rows) == 0 {
 		return
@@ -67,8 +68,11 @@ func (p *statsPage) serverCells(s *stats.Server) []string {
 
 // serverNote returns name, map and players from a server's replies, and what is noteworthy
 // about it: late answers, ICMP errors, and whether it challenges.
-func serverNote(s *stats.Server) string {
+func serverNote(s *stats.Server, inner []netip.AddrPort) string {
 	var words []string
+	for _, addr := range inner {
+		words = append(words, addr.String()+" inside")
+	}
 	if len(s.Name) > 0 {
 		words = append(words, `"`+string(display.AppendEscaped(nil, s.Name, '"'))+`"`)
 	}

@@ -94,8 +94,10 @@ func (p *statsPage) writeOverview() {
 	case p.s.Requests+p.s.Replies == 0 && p.s.Others > 0:
 		p.writeLine(0, "None of the messages is of the servers that --servers names.")
 	}
-	if s := run.CopiesSentence(); s != "" {
-		p.writeLine(0, "%s.", s)
+	for _, s := range []string{run.CopiesSentence(), run.TranslationsSentence()} {
+		if s != "" {
+			p.writeLine(0, "%s.", s)
+		}
 	}
 	if run.Dropped > 0 {
 		p.writeLine(0, "The capturing program lost %s: what looks unanswered may not have been.", digits.Counted(run.Dropped, "packet"))
