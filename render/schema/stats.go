@@ -60,7 +60,7 @@ var gainOfAnswers = object(must("answers", count, "how many"), must("payload", r
 var program = []member{trial("name", text, "of the program"), trial("confidence", confidence, "how sure that is, of a known program"), trial("signs", list(text), "what it shows")}
 
 func serverShape() shape {
-	return withBytes(object(must("server", text, "address and port"), may("inside", list(text), "addresses that the capturing host translates it to"), may("name", text, "as the server says"), may("map", text, "as the server says"), may("players", count, "as the server says"),
+	return withBytes(object(must("server", text, "address and port"), trial("inside", list(text), "addresses that the capturing host translates it to"), may("name", text, "as the server says"), may("map", text, "as the server says"), may("players", count, "as the server says"),
 		may("max_players", count, "as the server says"), must("requests", count, "to it"), must("replies", count, "of it"), must("answered", count, "requests that were answered"),
 		must("unanswered", count, "requests that were not"), must("late", count, "answers after the wait"), may("icmp_errors", count, "errors about its port"),
 		must("bytes_in", count, "payload of requests"), must("bytes_out", count, "payload of replies"), must("wire_in", count, "frames of requests"), must("wire_out", count, "frames of replies"),
