@@ -95,10 +95,13 @@ load() {
 // natTest sets nat, which lines start with that ask connection tracking for the address
 // before NAT.
 const natTest = `# With NAT (Docker), replies of a server have its inner address here, and connection
-# tracking has the outer one. Where nothing is tracked, such lines are comments, as
-# they would start it; if NAT comes later, load again.
+# tracking has the outer one. Where nothing is tracked and no rule translates,
+# such lines are comments, as they would start it; if NAT comes later, load again.
 nat='#'
-[ "$(cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null || echo 0)" = 0 ] || nat=
+if [ "$(cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null || echo 0)" != 0 ] ||
+  { iptables-save; ip6tables-save; nft list ruleset; } 2>/dev/null | grep -qE -- '-j (DNAT|REDIRECT)|dnat .*to|redirect'; then
+  nat=
+fi
 `
 
 // appendScript appends the commands and the files in them.

@@ -102,10 +102,13 @@ if [ "$mode" = undo ]; then
 fi
 until=$(date -u -d "@$(($(date +%s) + 5400))" +%Y-%m-%dT%H:%M:%S)
 # With NAT (Docker), replies of a server have its inner address here, and connection
-# tracking has the outer one. Where nothing is tracked, such lines are comments, as
-# they would start it; if NAT comes later, load again.
+# tracking has the outer one. Where nothing is tracked and no rule translates,
+# such lines are comments, as they would start it; if NAT comes later, load again.
 nat='#'
-[ "$(cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null || echo 0)" = 0 ] || nat=
+if [ "$(cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null || echo 0)" != 0 ] ||
+  { iptables-save; ip6tables-save; nft list ruleset; } 2>/dev/null | grep -qE -- '-j (DNAT|REDIRECT)|dnat .*to|redirect'; then
+  nat=
+fi
 [ "$mode" = check ] || remove ip6tables mangle POSTROUTING
 
 load iptables raw PREROUTING QSNIFF QSNIFF2 QSNIFF2Q QSNIFF10F QSNIFF5 QSNIFF5F QSNIFF7 QSNIFF7U QSNIFF8 QSNIFF8J QSNIFF9 QSNIFF9L <<END
