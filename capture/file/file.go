@@ -9,8 +9,8 @@
 // link types are passed on as numbers, network layers are read by netlayer. After
 // damage it searches for the next sound record and reports what is missing; it never
 // changes a file and never guesses a packet. No number in a file decides how much
-// memory is used. OpenLibpcap reads the same files with libpcap, to compare with this
-// package's own reader.
+// memory is used. OpenGopacket reads the same files with gopacket's readers, to compare
+// with this package's own; for programs on gopacket, capture.NewPacketData takes a Reader.
 package file
 
 import (

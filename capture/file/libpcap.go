@@ -4,6 +4,7 @@ package file
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"strconv"
@@ -16,29 +17,20 @@ import (
 	"qsniff/capture"
 )
 
-// libpcapSource reads with libpcap. Its batches are copies, because libpcap
-// keeps one packet at a time.
+// libpcapSource reads with libpcap.
 type libpcapSource struct {
-	handle  *pcap.Handle
-	name    string
-	link    uint16
-	regular bool
-	stats   capture.Stats
-	err     error // what Read returns from now on
-
-	closers   []io.Closer // closed after the handle, in this order
-	packed    *packed     // nil unless the input is compressed
+	packetwise
+	handle    *pcap.Handle
+	link      uint16
 	expanding *errorKeeper
-
-	// The packet that has been fetched and is in no batch yet, if hasPacket. Its data
-	// is libpcap's memory, valid until the handle is read again.
-	hasPacket bool
-	data      []byte
-	info      gopacket.CaptureInfo
 }
 
-// HasLibpcap reports whether this build can read through libpcap.
-const HasLibpcap = true
+// HasLibpcap reports whether this build can read through libpcap, GopacketReader what
+// OpenGopacket reads with.
+const (
+	HasLibpcap     = true
+	GopacketReader = "libpcap"
+)
 
 // LibpcapVersion returns the version text of the libpcap that is loaded.
 func LibpcapVersion() string { return pcap.Version() }
@@ -47,11 +39,8 @@ func LibpcapVersion() string { return pcap.Version() }
 // libpcap accepts: pcapng too, if all interfaces have the same link type. But libpcap
 // cuts packets that are longer than the file's snap length, numbers no interfaces, and
 // ends at the first damage. Compressed captures need the option Pipe.
-//
-// libpcap does not report whether it would block. As a capture.Source must return
-// packets before it blocks, a batch from anything but a regular file is one packet.
 func OpenLibpcap(name string, opts ...Option) (capture.Source, error) {
-	s := &libpcapSource{name: name}
+	s := &libpcapSource{packetwise: packetwise{name: name}}
 	if name == stdinArg {
 		s.name = stdinName
 	}
@@ -60,6 +49,7 @@ func OpenLibpcap(name string, opts ...Option) (capture.Source, error) {
 		return nil, err
 	}
 	s.stats.Bytes = fileHeaderLen
+	s.in, s.explain, s.describe = s.handle, s.readError, s.describePacket
 	return s, nil
 }
 
@@ -124,16 +114,6 @@ func (s *libpcapSource) inspect(name string, o options) (in io.Reader, start []b
 	}
 	start, err = s.readStart(f)
 	return f, start, err
-}
-
-// readStart reads as many bytes as the longest file header has, or all there are.
-func (s *libpcapSource) readStart(in io.Reader) ([]byte, error) {
-	start := make([]byte, longestHeader)
-	n, err := io.ReadFull(in, start)
-	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
-		return nil, readError(s.name, 0, err)
-	}
-	return start[:n], nil
 }
 
 // expand has a compressed input read through a pipe. It returns the first expanded
@@ -210,70 +190,22 @@ func linkOfDLT(dlt int) uint16 {
 	return uint16(dlt)
 }
 
-// Read copies the next packets into b. It returns either packets or an error.
-func (s *libpcapSource) Read(b *capture.Batch) error {
-	b.Reset()
-	if s.err != nil {
-		return s.err
-	}
-	if cap(b.Packets) < capture.MaxPackets {
-		b.Packets = make([]capture.Packet, 0, capture.MaxPackets)
-	}
-	b.Buf = grow(b.Buf, libpcapChunk)[:0]
-	limit := capture.MaxPackets
-	if !s.regular {
-		limit = 1
-	}
-	for len(b.Packets) < limit {
-		if s.err = s.fetch(); s.err != nil {
-			break
-		}
-		if len(b.Buf)+len(s.data) > cap(b.Buf) {
-			return nil
-		}
-		s.deliver(b)
-	}
-	if len(b.Packets) > 0 {
-		return nil
-	}
-	return s.err
+// describePacket sets what is the same for all packets but the time.
+func (s *libpcapSource) describePacket(p *capture.Packet, ci *gopacket.CaptureInfo) {
+	p.Nanos, p.Link = ci.Timestamp.UnixNano(), s.link
 }
 
-// fetch reads the next packet, unless one has been fetched already.
-func (s *libpcapSource) fetch() error {
-	if s.hasPacket {
-		return nil
-	}
-	data, info, err := s.handle.ZeroCopyReadPacketData()
+// readError returns the error for one with which libpcap ends.
+func (s *libpcapSource) readError(err error) error {
 	switch {
-	case err != nil && s.expanding != nil && s.expanding.err.Load() != nil:
+	case s.expanding != nil && s.expanding.err.Load() != nil:
 		return s.packed.expandError(s.name, wholeFile, *s.expanding.err.Load())
 	case err == io.EOF:
 		return err
-	case err != nil:
-		return s.libpcapError(s.handle.Error())
-	case len(data) > capture.MaxCaptured:
-		return &Error{File: s.name, Offset: wholeFile, Reason: lengthReason(uint32(len(data))), Hint: "use --reader native"}
+	case errors.As(err, new(pcap.NextError)):
+		err = s.handle.Error()
 	}
-	s.hasPacket, s.data, s.info = true, data, info
-	return nil
-}
-
-// deliver copies the fetched packet into b, which has room for it.
-func (s *libpcapSource) deliver(b *capture.Batch) {
-	start := len(b.Buf)
-	b.Buf = append(b.Buf, s.data...)
-	end := len(b.Buf)
-	s.stats.Received++
-	s.stats.Bytes += int64(recordHeaderLen + len(s.data))
-	b.Packets = append(b.Packets, capture.Packet{
-		No:    s.stats.Received,
-		Nanos: s.info.Timestamp.UnixNano(),
-		Data:  b.Buf[start:end:end],
-		Wire:  uint32(max(s.info.Length, len(s.data))),
-		Link:  s.link,
-	})
-	s.hasPacket = false
+	return s.libpcapError(err)
 }
 
 func (s *libpcapSource) libpcapError(err error) error {
@@ -281,27 +213,10 @@ func (s *libpcapSource) libpcapError(err error) error {
 		Hint: "use --reader native, which says more and reads more"}
 }
 
-// Stats counts what has been delivered so far. Bytes is what the packets take
-// in classic pcap: libpcap does not report its position.
-func (s *libpcapSource) Stats() capture.Stats {
-	stats := s.stats
-	if s.packed != nil {
-		stats.Bytes = s.packed.read.Load()
-	}
-	return stats
-}
-
 // Close closes the file. Standard input stays open.
 func (s *libpcapSource) Close() error {
 	if s.handle != nil {
 		s.handle.Close()
 	}
-	var first error
-	for _, c := range s.closers {
-		if err := c.Close(); err != nil && first == nil {
-			first = systemError(s.name, err)
-		}
-	}
-	s.closers = nil
-	return first
+	return s.packetwise.Close()
 }

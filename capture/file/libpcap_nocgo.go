@@ -4,8 +4,12 @@ package file
 
 import "qsniff/capture"
 
-// HasLibpcap reports whether this build can read through libpcap.
-const HasLibpcap = false
+// HasLibpcap reports whether this build can read through libpcap, GopacketReader what
+// OpenGopacket reads with.
+const (
+	HasLibpcap     = false
+	GopacketReader = "pcapgo"
+)
 
 // LibpcapVersion returns "": this build has no libpcap.
 func LibpcapVersion() string { return "" }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -163,18 +162,6 @@ func TestLibpcapReadsPcapng(t *testing.T) {
 	}
 }
 
-// pipe is the simplest way to feed libpcap.
-func pipe(in io.Reader) (*os.File, error) {
-	out, feed, err := os.Pipe()
-	if err == nil {
-		go func() {
-			io.Copy(feed, in)
-			feed.Close()
-		}()
-	}
-	return out, err
-}
-
 // Both readers give the same packets of every format and compression that
 // libpcap reads.
 func TestLibpcapContainers(t *testing.T) {
@@ -184,7 +171,7 @@ func TestLibpcapContainers(t *testing.T) {
 			continue
 		}
 		for _, z := range compressors {
-			s, err := OpenLibpcap(writeFile(t, "x", compressed(t, z.open, c.file)), Pipe(pipe))
+			s, err := OpenLibpcap(writeFile(t, "x", compressed(t, z.open, c.file)), Pipe(feedPipe))
 			if err != nil {
 				t.Fatalf("%s, %s: %v", c.name, z.name, err)
 			}
@@ -206,7 +193,7 @@ func TestLibpcapCompressedErrors(t *testing.T) {
 	if err == nil || !strings.HasSuffix(err.Error(), ": compressed with gzip, which libpcap does not read") {
 		t.Errorf("got  %v\nwant a refusal", err)
 	}
-	s, err := OpenLibpcap(writeFile(t, "x", file[:len(file)/2]), Pipe(pipe))
+	s, err := OpenLibpcap(writeFile(t, "x", file[:len(file)/2]), Pipe(feedPipe))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,15 @@ const (
 	// discourages such reads.
 	maxEmptyReads = 100
 
-	// libpcapChunk is the length of the buffer of a batch that libpcap fills, in
+	// copiedChunk is the length of the buffer of a batch that gopacket's readers fill, in
 	// bytes. It holds the longest packet that is believed, and a full batch of
 	// short ones.
-	libpcapChunk = capture.MaxCaptured
+	copiedChunk = capture.MaxCaptured
+
+	// maxPcapgoDescriptions is how many bytes of interface descriptions a section may have
+	// that pcapgo reads: it keeps all their texts. Chosen: those of maxDescribed interfaces
+	// with the longest names, comments and filters that people write.
+	maxPcapgoDescriptions = 1 << 20
 
 	// textProbe is how many bytes of a file that is no capture must be printable
 	// for it to be called text. Chosen: hardly any binary file starts with so many.

@@ -7,9 +7,8 @@ import (
 	"qsniff/capture"
 )
 
-// Reader reads a capture. It is a capture.Source, and for programs built on
-// gopacket a ZeroCopyPacketDataSource; use it as one or the other. It is not
-// safe for concurrent use.
+// Reader reads a capture. It is a capture.Source; capture.NewPacketData makes a source of
+// gopacket's of it. It is not safe for concurrent use.
 type Reader struct {
 	in      io.Reader
 	name    string
@@ -34,8 +33,6 @@ type Reader struct {
 	firstDamage *Error // the first damage that was skipped
 
 	marked *markedSection // of the last Mark
-
-	single singleReader
 }
 
 var (

@@ -264,6 +264,7 @@ func (s *packetSocket) link() uint16    { return s.linkType }
 func (s *packetSocket) descriptor() int { return s.fd }
 
 func (s *packetSocket) waits() time.Duration { return 0 }
+func (s *packetSocket) hasMore() bool        { return true }
 
 func (s *packetSocket) close() {
 	if s.ring != nil {

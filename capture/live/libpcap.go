@@ -239,6 +239,10 @@ func (h *libpcapHandle) drops(now bool) uint64 {
 	return h.dropped
 }
 
+// hasMore implements handle. libpcap does not report what waits, but packets that did are
+// old: the kernel delivers them within twice the timeout.
+func (h *libpcapHandle) hasMore() bool { return time.Since(h.info.Timestamp) > 3*h.timeout }
+
 func (h *libpcapHandle) link() uint16         { return h.linkType }
 func (h *libpcapHandle) descriptor() int      { return -1 }
 func (h *libpcapHandle) waits() time.Duration { return h.timeout }

@@ -6,10 +6,16 @@
 // it is full or Options.Delay is over. Source.Read copies packets of all interfaces into
 // a batch and puts them in order.
 //
-// There are two backends. libpcap, opened through gopacket, compiles the filter
-// language of tcpdump; builds with cgo have it. AF_PACKET is the kernel's own ring of
-// blocks (TPACKET_V3), read without any library; builds for Linux have it. Both deliver
-// the same packets.
+// There are two backends. AF_PACKET is the kernel's own ring of blocks (TPACKET_V3), read
+// without any library; builds for Linux have it. libpcap, opened and read through
+// gopacket's public API, compiles the filter language of tcpdump, and captures where
+// there is no AF_PACKET; builds with cgo have it. Both deliver the same packets, apart
+// from the header of those of Any. What needs the socket itself AF_PACKET has alone.
+//
+// On Linux AF_PACKET is the default: in a flood of 100,000 queries a second, decoding and
+// all, the program takes 1.32 times as much processor time with libpcap (690 and 523 ns a
+// packet, medians of five; reading alone 118 and 53 ns). A call of C for each packet and a
+// second copy cost that.
 package live
 
 import (
@@ -30,7 +36,7 @@ type Backend uint8
 
 // The backends.
 const (
-	Auto     Backend = iota // Libpcap where the build has it, else AFPacket
+	Auto     Backend = iota // AFPacket on Linux, but Libpcap for a Filter; elsewhere Libpcap
 	Libpcap                 // libpcap, through gopacket
 	AFPacket                // the kernel's ring, Linux only
 )
@@ -56,7 +62,8 @@ type Options struct {
 	// Interfaces are names as Devices lists them, or Any alone. With Any only the
 	// cooked header of each packet identifies its interface, and packets with two VLAN
 	// tags cannot be decoded, because Linux does not deliver the type of the inner one:
-	// capture on the interface itself then. libpcap drops the tags.
+	// capture on the interface itself then. With Libpcap the header is the older one,
+	// LINUX_SLL, which does not identify the interface.
 	Interfaces []string
 
 	// Filter is what to keep, in the language of tcpdump (man 7 pcap-filter); ""
@@ -191,7 +198,7 @@ func (o *Options) setDefaults() {
 	o.Delay = max(o.Delay.Round(time.Millisecond), time.Millisecond)
 	if o.Backend == Auto {
 		o.Backend = AFPacket
-		if HasLibpcap || !HasAFPacket {
+		if !HasAFPacket || HasLibpcap && o.Filter != "" {
 			o.Backend = Libpcap
 		}
 	}

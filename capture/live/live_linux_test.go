@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
 	"golang.org/x/sys/unix"
 
 	"qsniff/capture"
@@ -204,6 +206,49 @@ func TestSame(t *testing.T) {
 		}
 		t.Logf("%d packets of %d", len(got[0]), len(frames))
 	}
+}
+
+// TestPacketSource: gopacket decodes what is captured, read packet by packet, with a copy
+// of each and without.
+func TestPacketSource(t *testing.T) {
+	each(t, func(t *testing.T, backend Backend) {
+		const n = 2000
+		ns := netns.New(t)
+		ns.RunIP(t, "link set lo up")
+		ns.Listen(t, "127.0.0.1:27015")
+		s := open(t, ns, Options{Interfaces: []string{"lo"}, Backend: backend})
+		numbered(t, ns.Dial(t, "127.0.0.1:27015"), n)
+		in := capture.NewPacketData(s)
+		next := 0
+		check := func(b []byte) {
+			if len(b) != 13 || binary.BigEndian.Uint32(b[5:]) != uint32(next) {
+				t.Fatalf("datagram %d: % x", next, b)
+			}
+			next++
+		}
+		var (
+			eth   layers.Ethernet
+			ip    layers.IPv4
+			udp   layers.UDP
+			data  gopacket.Payload
+			found []gopacket.LayerType
+		)
+		parser := gopacket.NewDecodingLayerParser(layers.LayerTypeEthernet, &eth, &ip, &udp, &data)
+		for next < n/2 {
+			frame, _, err := in.ZeroCopyReadPacketData()
+			if err != nil || parser.DecodeLayers(frame, &found) != nil {
+				t.Fatal(err)
+			}
+			check(data)
+		}
+		s.Stop()
+		for p := range gopacket.NewPacketSource(in, layers.LayerTypeEthernet).Packets() {
+			check(p.Layer(layers.LayerTypeUDP).LayerPayload())
+		}
+		if next != n {
+			t.Errorf("datagrams\ngot  %d\nwant %d", next, n)
+		}
+	})
 }
 
 // TestLoopbackOnce: loopback hands every packet to a capture twice.

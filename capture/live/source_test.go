@@ -25,6 +25,7 @@ func (h *scripted) read(b *capture.Batch, iface uint16, most int) error {
 }
 
 func (h *scripted) waits() time.Duration { return 10 * time.Millisecond }
+func (h *scripted) hasMore() bool        { return h.waiting > 0 }
 func (h *scripted) drops(bool) uint64    { return 0 }
 func (h *scripted) link() uint16         { return linkEthernet }
 func (h *scripted) descriptor() int      { return -1 }

@@ -108,7 +108,7 @@ func (o *diffOptions) registerDiff(cmd *cobra.Command) {
 	o.registerFilter(cmd)
 	o.registerPage(cmd)
 	o.registerServers(cmd, "which ends serve (default: learned)")
-	f.Var(cli.OneOf(&o.reader, readerNative, readerLibpcap), "reader", "native, or gopacket: libpcap as second opinion")
+	f.Var(cli.OneOf(&o.reader, readerNative, readerGopacket), "reader", "native, or as second opinion gopacket: libpcap, or pcapgo in builds without it")
 	f.Var(&o.memory, "memory", "budget of all tables")
 	_ = cmd.MarkFlagDirname("write")
 	propose(cmd, "class", cobra.FixedCompletions(diffClasses(), cobra.ShellCompDirectiveNoFileComp))

@@ -66,8 +66,8 @@ func (o *readOptions) openSources(ctx context.Context, names []string) (input, e
 	if err != nil {
 		return input{}, err
 	}
-	if o.reader == readerLibpcap {
-		return openLibpcap(names, opts)
+	if o.reader == readerGopacket {
+		return openGopacket(names, opts)
 	}
 	if len(names) == 1 {
 		src, err := file.Open(names[0], opts...)
@@ -80,11 +80,11 @@ func (o *readOptions) openSources(ctx context.Context, names []string) (input, e
 	return input{Source: capture.Merge(all...), isMerged: true}, nil
 }
 
-// openLibpcap opens captures with libpcap's own reader.
-func openLibpcap(names []string, opts []file.Option) (input, error) {
+// openGopacket opens captures with gopacket's reader.
+func openGopacket(names []string, opts []file.Option) (input, error) {
 	var all []capture.Source
 	for _, name := range names {
-		src, err := file.OpenLibpcap(name, opts...)
+		src, err := file.OpenGopacket(name, opts...)
 		if err != nil {
 			for _, s := range all {
 				s.Close()

@@ -144,7 +144,6 @@ func returnProgram(collections int) {
 // runProgram executes the command line, until a signal ends it.
 func runProgram() int {
 	delayCollector()
-	file.FreeTables()
 	mem.ReturnProgram()
 	returnProgram(1)
 	ctx, stop := signal.NotifyContext(context.Background(), endingSignals()...)

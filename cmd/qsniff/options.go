@@ -17,8 +17,8 @@ import (
 
 // The readers of captures.
 const (
-	readerNative  = "native"
-	readerLibpcap = "gopacket"
+	readerNative   = "native"
+	readerGopacket = "gopacket"
 )
 
 // readOptions are the flags of read, and those that commands share which read the same packets
@@ -118,7 +118,7 @@ func (o *readOptions) registerPage(cmd *cobra.Command) {
 // registerInput adds the flags of all commands that read captures.
 func (o *readOptions) registerInput(cmd *cobra.Command) {
 	o.registerPackets(cmd)
-	cmd.Flags().Var(cli.OneOf(&o.reader, readerNative, readerLibpcap), "reader", "native, or gopacket: libpcap as second opinion")
+	cmd.Flags().Var(cli.OneOf(&o.reader, readerNative, readerGopacket), "reader", "native, or as second opinion gopacket: libpcap, or pcapgo in builds without it")
 }
 
 // registerPackets adds the flags of all commands that take packets, from captures or from

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,8 @@ import (
 type build struct {
 	cli.Build
 	Readers  []string       `json:"readers"`
-	Backends []string       `json:"backends"` // for interfaces
+	Gopacket string         `json:"gopacket,omitempty"` // what the reader gopacket is
+	Backends []string       `json:"backends"`           // for interfaces
 	Libpcap  string         `json:"libpcap,omitempty"`
 	Schema   string         `json:"schema"` // of the output, as in qsniff schema
 	Limits   []manual.Limit `json:"limits,omitempty"`
@@ -66,11 +68,16 @@ Exit status: 0 fine, 2 wrong usage.`,
 
 // readBuild returns the description of this program.
 func readBuild() build {
-	b := build{Build: cli.ReadBuild(packaged), Readers: []string{readerNative}, Schema: schema.Version}
-	if file.HasLibpcap {
-		b.Readers, b.Libpcap = append(b.Readers, readerLibpcap), file.LibpcapVersion()
+	b := build{
+		Build:    cli.ReadBuild(packaged),
+		Readers:  []string{readerNative},
+		Backends: backends(),
+		Libpcap:  file.LibpcapVersion(),
+		Schema:   schema.Version,
 	}
-	b.Backends = backends()
+	if runtime.GOOS != "js" { // the page has the native one only
+		b.Readers, b.Gopacket = append(b.Readers, readerGopacket), file.GopacketReader
+	}
 	return b
 }
 
@@ -89,7 +96,11 @@ func (b *build) append(dst []byte, width int) []byte {
 	} else if b.Version == cli.Unversioned {
 		dst = append(dst, "revision: not recorded: built with -buildvcs=false, or not from a git clone; there, make build records it\n"...)
 	}
-	dst = fmt.Appendf(dst, "built by: %s for %s/%s\nreaders: %s\nlive: %s\n", b.Go, b.OS, b.Arch, strings.Join(b.Readers, ", "), cmp.Or(strings.Join(b.Backends, ", "), "none"))
+	readers := strings.Join(b.Readers, ", ")
+	if b.Gopacket != "" {
+		readers += " (" + b.Gopacket + ")"
+	}
+	dst = fmt.Appendf(dst, "built by: %s for %s/%s\nreaders: %s\nlive: %s\n", b.Go, b.OS, b.Arch, readers, cmp.Or(strings.Join(b.Backends, ", "), "none"))
 	if b.Libpcap != "" {
 		dst = fmt.Appendf(dst, "libpcap: %s\n", b.Libpcap)
 	} else {
@@ -104,14 +115,14 @@ func (b *build) append(dst []byte, width int) []byte {
 	return dst
 }
 
-// backends returns the ways that this build has to capture on interfaces.
+// backends returns the ways that this build has to capture on interfaces, the default first.
 func backends() []string {
 	names := []string{}
-	if live.HasLibpcap {
-		names = append(names, live.Libpcap.String())
-	}
 	if live.HasAFPacket {
 		names = append(names, live.AFPacket.String())
+	}
+	if live.HasLibpcap {
+		names = append(names, live.Libpcap.String())
 	}
 	return names
 }

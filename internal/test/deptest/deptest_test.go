@@ -137,7 +137,7 @@ var allowed = map[string][]string{
 // the broker is for the hub, its client for those who speak with it, in processes that see no packets, and
 // Parquet for exports.
 var confined = map[string][]string{
-	"gopacket":              {"capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"},
+	"gopacket":              {"capture", "capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"},
 	"goldmark":              {"internal/tools/site"},
 	"golang.org/x/net/html": {"internal/tools/site"},
 	"nats-io/nats-server":   {"fleet/hub/broker", "internal/test/natstest", "internal/test/fleettest"},
@@ -149,10 +149,10 @@ var confined = map[string][]string{
 var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "contradict", "stats", "flood", "render", "filter", "finding", "replay", "monitor", "tell", "terminal", "compare", "vantage"}
 
 // concurrent are the packages and files in these that have goroutines and clocks all the same, with
-// what it is that stalls by the wall clock: the reader of the output; readers over HTTP; the process
+// what it is that stalls by the wall clock: the reader of the output; packets in the ring of libpcap; readers over HTTP; the process
 // that tells of incidents, and there services, programs and disks; people at a screen. The
 // table of goroutines in ARCHITECTURE.md has each.
-var concurrent = []string{"capture/keep", "monitor/serve", "tell/process.go", "tell/messenger",
+var concurrent = []string{"capture/keep", "capture/live/libpcap.go", "monitor/serve", "tell/process.go", "tell/messenger",
 	"terminal/guard_linux.go", "terminal/browse/browse.go", "terminal/browse/session.go", "terminal/browse/spool.go"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the
