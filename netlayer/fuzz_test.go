@@ -9,7 +9,7 @@ import (
 var allLinks = []uint16{
 	LinkNull, LinkEthernet, LinkPPP, LinkRawDLT, LinkRawOpenBSD, LinkPPPHDLC, LinkPPPoE, LinkRaw,
 	LinkCiscoHDLC, LinkFrameRelay, LinkLoop, LinkLinuxSLL, LinkMPLS, LinkIPv4, LinkIPv6, LinkNFLOG,
-	LinkLinuxSLL2, 105,
+	LinkLinuxSLL2, LinkPKTAP, LinkBroadcom, LinkBroadcomPre, LinkDSA, LinkEDSA, 105,
 }
 
 func FuzzDecode(f *testing.F) {
@@ -34,6 +34,9 @@ func FuzzDecode(f *testing.F) {
 		icmp6(1, 4, "00000000", in6),
 	} {
 		f.Add(LinkRaw, unhex(in), len(unhex(in)))
+	}
+	for _, tt := range moreTunnels() {
+		f.Add(tt.link, unhex(tt.in), len(unhex(tt.in)))
 	}
 	f.Add(LinkEthernet, unhex(macs+"8100 0007 8864"+pppoe(9, "0021", in4)), 100)
 	f.Add(LinkMPLS, unhex(mplsStack(16)+"00000000"+frame6), 100)
@@ -76,7 +79,7 @@ func checkInvariants(t *testing.T, p *Packet, b []byte, wire int) {
 		t.Errorf("got  payload %x\nwant a part of the frame %x", p.Payload, b)
 	}
 	longest := max(wire, len(b), 65_535) // an IP length is believed beyond the frame
-	if slices.ContainsFunc(p.Ways(), func(w Way) bool { return w.Kind == WayERSPAN }) {
+	if slices.ContainsFunc(p.Ways(), func(w Way) bool { return w.Kind == WayERSPAN || w.Kind == WayTZSP }) {
 		longest = max(longest, maxUncutLen) // a mirror may say that it cut the frame
 	}
 	if len(p.Payload) > p.Wire || p.Wire > longest {
@@ -107,8 +110,14 @@ func checkWays(t *testing.T, p *Packet) {
 		t.Fatalf("got  %d ways\nwant at most %d", p.Depth, maxWays)
 	}
 	for _, w := range p.Ways() {
-		overIP := w.Kind >= WayGRE
-		overUDP := w.Kind == WayVXLAN || w.Kind == WayGeneve || w.Kind == WayGTPU
+		overIP := w.Kind >= WayGRE && w.Kind != WayMACsec && w.Kind != WaySwitch
+		overUDP := false
+		switch w.Kind {
+		case WayVXLAN, WayGeneve, WayGTPU, WayTZSP, WayGUE:
+			overUDP = true
+		case WayGRE, WayERSPAN, WayL2TP: // over IP, and over UDP
+			overUDP = w.Dst.Port() != 0
+		}
 		switch {
 		case w.Kind >= NumWayKinds, w.Src.IsValid() != overIP, w.Dst.IsValid() != overIP,
 			overIP && w.Src.Addr().Is4() != w.Dst.Addr().Is4(), (w.Dst.Port() != 0) != overUDP:

@@ -8,7 +8,19 @@ const (
 	greKey      = 0x2000
 	greSequence = 0x1000
 	greOther    = 0x4fff // routing, recursion, flags: RFC 1701, and not RFC 2784
-	greWord     = 4      // the header, and each optional part of it
+	greVersion  = 0x0007
+	greWord     = 4 // the header, and each optional part of it
+)
+
+// Version 1 of GRE, which only PPTP uses (RFC 2637 section 4.1), and the tunnel of Mikrotik's
+// routers that looks like it.
+const (
+	grePPP    = 0x880b
+	greEoIP   = 0x6400
+	pptpLen   = 8 // with the length of the content and the call
+	pptpAck   = 0x0080
+	eoipFlags = 0x2001 // of version 1 with a key, as PPTP
+	eoipLen   = 8      // with the length of the frame and the tunnel, in little-endian order
 )
 
 // Protocol types of ERSPAN (draft-foschiano-erspan-03) and its headers.
@@ -36,14 +48,17 @@ const (
 	maxUncutLen = 65_535 + ethernetLen + maxWays*tagLen
 )
 
-// decodeGRE reads a GRE header, the payload of an IP packet. Version 1 (PPTP) and
-// whatever else is not followed is OtherProto.
+// decodeGRE reads a GRE header, the payload of an IP packet. Content that is not followed
+// is OtherProto.
 func (p *Packet) decodeGRE(b []byte, wire int) {
 	if len(b) < greWord {
 		p.Stop = cutOrBad(ShortTunnel, BadTunnel, wire, greWord)
 		return
 	}
 	flags, typ := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	if flags&greVersion == 1 && p.decodeGRE1(flags, typ, b, wire) {
+		return
+	}
 	if flags&greOther != 0 || !isFollowedInGRE(typ) {
 		p.Stop, p.Payload, p.Wire = OtherProto, b, wire
 		return
@@ -79,6 +94,46 @@ func (p *Packet) decodeGRE(b []byte, wire int) {
 	case p.enter(WayGRE, key):
 		p.decodeCarried(typ, b, wire)
 	}
+}
+
+// decodeGRE1 reads a packet of PPTP or EoIP, and reports whether b is one with content: PPTP
+// also has packets that only acknowledge. Bytes after the length are padding.
+func (p *Packet) decodeGRE1(flags, typ uint16, b []byte, wire int) bool {
+	n, kind := pptpLen, WayPPTP
+	switch {
+	case typ == greEoIP && flags == eoipFlags:
+		kind = WayEoIP
+	case typ == grePPP && flags&^(greSequence|pptpAck) == greKey|1 && flags&greSequence != 0:
+		n += greWord
+		if flags&pptpAck != 0 {
+			n += greWord
+		}
+	default:
+		return false
+	}
+	if len(b) < n {
+		p.Stop = cutOrBad(ShortTunnel, BadTunnel, wire, n)
+		return true
+	}
+	id := uint32(binary.BigEndian.Uint16(b[6:]))
+	if kind == WayEoIP {
+		id = uint32(binary.LittleEndian.Uint16(b[6:]))
+	}
+	length := int(binary.BigEndian.Uint16(b[4:]))
+	if length > wire-n {
+		p.Stop = BadTunnel
+		return true
+	}
+	if !p.enter(kind, id) {
+		return true
+	}
+	b = b[n:min(len(b), n+length)]
+	if kind == WayEoIP {
+		p.decodeEthernet(b, length)
+	} else {
+		p.decodePPP(b, length)
+	}
+	return true
 }
 
 // isFollowedInGRE reports whether the walk goes on into GRE's protocol type typ.

@@ -23,6 +23,8 @@ const (
 	ProtoGRE      = 47
 	ProtoESP      = 50
 	ProtoICMPv6   = 58
+	protoL2TP     = 115 // version 3
+	ProtoUDPLite  = 136
 	extHopByHop   = 0
 	extRouting    = 43
 	extFragment   = 44

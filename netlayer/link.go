@@ -1,61 +1,30 @@
 package netlayer
 
-import "encoding/binary"
-
 // The link types that are decoded, by their LINKTYPE_ value
 // (https://www.tcpdump.org/linktypes.html).
 const (
-	LinkNull       uint16 = 0   // BSD loopback, family in the byte order of the capturing host
-	LinkEthernet   uint16 = 1   // Ethernet without preamble, with or without check sequence
-	LinkPPP        uint16 = 9   // PPP, with or without address and control
-	LinkRawDLT     uint16 = 12  // LinkRaw, written by programs that store the DLT_ value
-	LinkRawOpenBSD uint16 = 14  // LinkRaw, the same on OpenBSD
-	LinkPPPHDLC    uint16 = 50  // PPP with address and control, or Cisco HDLC
-	LinkPPPoE      uint16 = 51  // PPPoE session packets without Ethernet
-	LinkRaw        uint16 = 101 // IPv4 or IPv6, by the version field
-	LinkCiscoHDLC  uint16 = 104 // Cisco HDLC
-	LinkFrameRelay uint16 = 107 // Frame Relay, RFC 2427 or Cisco's form
-	LinkLoop       uint16 = 108 // OpenBSD loopback, family in network byte order
-	LinkLinuxSLL   uint16 = 113 // Linux "any" interface
-	LinkMPLS       uint16 = 219 // begins with an MPLS label stack
-	LinkIPv4       uint16 = 228 // IPv4 only
-	LinkIPv6       uint16 = 229 // IPv6 only
-	LinkNFLOG      uint16 = 239 // Linux netfilter log
-	LinkLinuxSLL2  uint16 = 276 // Linux "any" interface, with its index
-)
-
-// Header lengths, and offsets of the protocol in the cooked headers, in bytes.
-const (
-	ethernetLen     = 14
-	loopbackLen     = 4
-	sllLen          = 16
-	sllProtocolOff  = 14
-	sll2Len         = 20
-	sll2ProtocolOff = 0
-)
-
-// EtherTypes. Values up to 1500 are the length field of an 802.3 frame.
-const (
-	etherIPv4     = 0x0800
-	etherIPv6     = 0x86dd
-	etherTag      = 0x8100 // 802.1Q
-	etherQinQ     = 0x88a8 // 802.1ad
-	etherOld      = 0x9100 // stacked tags before 802.1ad
-	etherMPLS     = 0x8847 // RFC 5332: downstream-assigned label
-	etherMPLSUp   = 0x8848 // upstream-assigned label, once multicast
-	etherPPPoE    = 0x8864 // session; discovery is 0x8863
-	etherBridging = 0x6558 // transparent Ethernet bridging, a frame inside a tunnel
-	tagLen        = 4
-	tagVLAN       = 0x0fff // bits of a tag that are the VLAN identifier
-)
-
-// Address families in a loopback header. Systems gave IPv6 different numbers.
-const (
-	afInet         = 2
-	afInet6Linux   = 10
-	afInet6BSD     = 24 // NetBSD, OpenBSD
-	afInet6FreeBSD = 28
-	afInet6Darwin  = 30
+	LinkNull        uint16 = 0   // BSD loopback, family in the byte order of the capturing host
+	LinkEthernet    uint16 = 1   // Ethernet without preamble, with or without check sequence
+	LinkPPP         uint16 = 9   // PPP, with or without address and control
+	LinkRawDLT      uint16 = 12  // LinkRaw, written by programs that store the DLT_ value
+	LinkRawOpenBSD  uint16 = 14  // LinkRaw, the same on OpenBSD
+	LinkPPPHDLC     uint16 = 50  // PPP with address and control, or Cisco HDLC
+	LinkPPPoE       uint16 = 51  // PPPoE session packets without Ethernet
+	LinkRaw         uint16 = 101 // IPv4 or IPv6, by the version field
+	LinkCiscoHDLC   uint16 = 104 // Cisco HDLC
+	LinkFrameRelay  uint16 = 107 // Frame Relay, RFC 2427 or Cisco's form
+	LinkLoop        uint16 = 108 // OpenBSD loopback, family in network byte order
+	LinkLinuxSLL    uint16 = 113 // Linux "any" interface
+	LinkMPLS        uint16 = 219 // begins with an MPLS label stack
+	LinkIPv4        uint16 = 228 // IPv4 only
+	LinkIPv6        uint16 = 229 // IPv6 only
+	LinkNFLOG       uint16 = 239 // Linux netfilter log
+	LinkPKTAP       uint16 = 258 // macOS "any" interface: a link type of its own for each packet
+	LinkLinuxSLL2   uint16 = 276 // Linux "any" interface, with its index
+	LinkBroadcom    uint16 = 281 // Ethernet of a switch, with a Broadcom tag after the addresses
+	LinkBroadcomPre uint16 = 282 // the same, with the tag before the frame
+	LinkDSA         uint16 = 284 // Ethernet of a switch, with a DSA tag after the addresses
+	LinkEDSA        uint16 = 285 // the same, with an EtherType before the tag
 )
 
 // Decode fills p from the frame b of the given LINKTYPE_ value, which was wire
@@ -66,7 +35,11 @@ func (p *Packet) Decode(link uint16, b []byte, wire int) {
 	if p.Trace != nil {
 		p.Trace.n = 0
 	}
-	wire = max(wire, len(b))
+	p.decodeLink(link, b, max(wire, len(b)))
+}
+
+// decodeLink reads a frame of the given link type.
+func (p *Packet) decodeLink(link uint16, b []byte, wire int) {
 	switch link {
 	case LinkEthernet:
 		p.decodeEthernet(b, wire)
@@ -104,86 +77,20 @@ func (p *Packet) decodeRareLink(link uint16, b []byte, wire int) {
 		p.decodeMPLS(b, wire)
 	case LinkNFLOG:
 		p.decodeNFLOG(b, wire)
-	default:
-		p.Stop = UnknownLink
-	}
-}
-
-// decodeEthernet reads an Ethernet header, on the wire or in a tunnel.
-func (p *Packet) decodeEthernet(b []byte, wire int) {
-	if len(b) < ethernetLen {
-		p.Stop = ShortLink
-		return
-	}
-	p.trace(HeaderEthernet, b)
-	p.decodeEtherType(binary.BigEndian.Uint16(b[12:]), b[ethernetLen:], wire-ethernetLen)
-}
-
-// decodeEtherType reads what follows a header that ended with an EtherType: tags,
-// then the packet.
-func (p *Packet) decodeEtherType(typ uint16, b []byte, wire int) {
-	for {
-		if typ == etherIPv4 { // first, as most are: the switch would take four comparisons
-			p.decodeIPv4(b, wire)
-			return
-		}
-		switch typ {
-		case etherIPv6:
-			p.decodeIPv6(b, wire)
-			return
-		case etherTag, etherQinQ, etherOld:
-		case etherMPLS, etherMPLSUp:
-			p.decodeMPLS(b, wire)
-			return
-		case etherPPPoE:
-			p.decodePPPoE(b, wire)
-			return
-		default:
-			p.Stop = NotIP
-			return
-		}
-		if len(b) < tagLen {
+	case LinkPKTAP:
+		p.decodePKTAP(b, wire)
+	case LinkDSA, LinkBroadcom:
+		p.decodeSwitchTag(b, wire, switchTagLen)
+	case LinkEDSA:
+		p.decodeSwitchTag(b, wire, edsaLen)
+	case LinkBroadcomPre:
+		if len(b) < switchTagLen {
 			p.Stop = ShortLink
 			return
 		}
-		if !p.enter(WayVLAN, uint32(binary.BigEndian.Uint16(b)&tagVLAN)) {
-			return
-		}
-		typ = binary.BigEndian.Uint16(b[2:])
-		b, wire = b[tagLen:], wire-tagLen
-	}
-}
-
-// decodeCooked reads a Linux cooked header of n bytes with its protocol at off. The
-// protocol may be a VLAN tag: libpcap puts back the one that the kernel took off.
-func (p *Packet) decodeCooked(b []byte, wire, n, off int) {
-	if len(b) < n {
-		p.Stop = ShortLink
-		return
-	}
-	p.decodeEtherType(binary.BigEndian.Uint16(b[off:]), b[n:], wire-n)
-}
-
-// decodeLoopback reads the family of a loopback header in either byte order, for
-// both link types: files are read on other hosts than they were written on. No
-// family reaches 256, so the order is known by which half is zero.
-func (p *Packet) decodeLoopback(b []byte, wire int) {
-	if len(b) < loopbackLen {
-		p.Stop = ShortLink
-		return
-	}
-	family := binary.LittleEndian.Uint32(b)
-	if family > 0xffff {
-		family = binary.BigEndian.Uint32(b)
-	}
-	b, wire = b[loopbackLen:], wire-loopbackLen
-	switch family {
-	case afInet:
-		p.decodeIPv4(b, wire)
-	case afInet6Linux, afInet6BSD, afInet6FreeBSD, afInet6Darwin:
-		p.decodeIPv6(b, wire)
+		p.decodeEthernet(b[switchTagLen:], wire-switchTagLen)
 	default:
-		p.Stop = NotIP
+		p.Stop = UnknownLink
 	}
 }
 

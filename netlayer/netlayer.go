@@ -1,7 +1,7 @@
 // Package netlayer walks a captured frame from its link header through tags,
 // labels and tunnels to the innermost UDP datagram or TCP segment. It keeps no
 // state, allocates nothing and verifies no checksum; Stop names what it cannot
-// read. Ports select nothing but three tunnels over UDP, and those are followed
+// read. Ports select nothing but tunnels over UDP, and those are followed
 // only where the content agrees. Fragments of IP are delivered as such:
 // reassembly/ipfrag joins them, reassembly/tcpstream puts TCP in order.
 package netlayer
@@ -35,7 +35,8 @@ type Packet struct {
 	IPID     uint16 // IPv4 only
 	Frag     Frag
 	Stop     Stop
-	Depth    uint8 // how many tags, label stacks, sessions and tunnels lie around the packet
+	Unread   Unread // with NotIP: what stands there instead, if it is known
+	Depth    uint8  // how many tags, label stacks, sessions and tunnels lie around the packet
 	TCP      TCPHeader
 
 	// Outer is where Decode writes the ways in, outermost first, if the caller

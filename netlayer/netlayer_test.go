@@ -162,8 +162,7 @@ func TestLinkTypes(t *testing.T) {
 		{"ethernet, one tag too many", LinkEthernet,
 			macs + strings.Repeat("8100 0001", maxWays+1) + "0800" + d4, 0, deep(nothing(TooDeep), maxWays)},
 		{"ethernet, tag cut", LinkEthernet, macs + "8100 0001 08", 0, nothing(ShortLink)},
-		{"ethernet, ARP", LinkEthernet, macs + "0806 0001 0800 0604", 0, nothing(NotIP)},
-		{"ethernet, 802.3 length with SNAP", LinkEthernet, macs + "0028 AAAA03 000000 0800" + d4, 0, nothing(NotIP)},
+		{"ethernet, ARP", LinkEthernet, macs + "0806 0001 0800 0604", 0, Packet{Stop: NotIP, Unread: UnreadARP}},
 		{"ethernet, cut", LinkEthernet, macs + "08", 0, nothing(ShortLink)},
 		{"ethernet, empty", LinkEthernet, "", 0, nothing(ShortLink)},
 
@@ -181,7 +180,7 @@ func TestLinkTypes(t *testing.T) {
 		{"SLL", LinkLinuxSLL, sllIPv4 + d4, 0, want4},
 		{"SLL, tag", LinkLinuxSLL, "0000 0001 0006 020000000001 0000 8100 0007 86DD" + d6, 0, deep(want6, 1)},
 		{"SLL, cut", LinkLinuxSLL, "0000 0001 0006 020000000001 0000 08", 0, nothing(ShortLink)},
-		{"SLL, ARP", LinkLinuxSLL, "0000 0001 0006 020000000001 0000 0806 0001", 0, nothing(NotIP)},
+		{"SLL, ARP", LinkLinuxSLL, "0000 0001 0006 020000000001 0000 0806 0001", 0, Packet{Stop: NotIP, Unread: UnreadARP}},
 		{"SLL2", LinkLinuxSLL2, sll2IPv4 + d4, 0, want4},
 		{"SLL2, cut", LinkLinuxSLL2, "0800 0000 00000003 0001 00 06 020000000001 00", 0, nothing(ShortLink)},
 

@@ -4,10 +4,15 @@ import "encoding/binary"
 
 // The ports of tunnels over UDP.
 const (
+	portL2TP      = 1701
 	portGTPU      = 2152
 	portVXLAN     = 4789
-	portVXLANOld  = 8472 // Linux, from before IANA assigned a port
+	portVXLANGPE  = 4790
+	portFOU       = 5555 // of the examples for Linux's FOU, which has no port assigned
+	portGUE       = 6080
 	portGeneve    = 6081
+	portVXLANOld  = 8472 // Linux, from before IANA assigned a port
+	portTZSP      = 37008
 	vxlanLen      = 8
 	geneveLen     = 8
 	gtpuLen       = 8
@@ -18,6 +23,16 @@ const (
 const (
 	vxlanNetwork = 0x08 // bit I: the network identifier is valid
 	vxlanPolicy  = 0x80 // bit G (draft-smith-vxlan-group-policy)
+
+	gpeFlooded = 0x02 // bit B: the frame goes to all
+	gpeNext    = 0x04 // bit P: the last byte before the network names what follows
+
+	// What the header names.
+	gpeIPv4     = 1
+	gpeIPv6     = 2
+	gpeEthernet = 3
+	gpeNSH      = 4 // not read
+	gpeMPLS     = 5
 
 	geneveVersion = 0xc0 // two bits, 0
 	geneveOptions = 0x3f // length of the options in words
@@ -40,6 +55,14 @@ func (p *Packet) decodeOverlay(b []byte, wire int) {
 	p.Payload, p.Wire = nil, 0
 	var found bool
 	switch p.Dst.Port() {
+	case portTZSP:
+		found = p.decodeTZSP(b, wire)
+	case portL2TP:
+		found = p.decodeL2TP(b, wire)
+	case portVXLANGPE:
+		found = p.decodeVXLANGPE(b, wire)
+	case portGUE, portFOU:
+		found = p.decodeGUE(b, wire, p.Dst.Port() == portGUE)
 	case portVXLAN, portVXLANOld:
 		found = p.decodeVXLAN(b, wire)
 	case portGeneve:
@@ -83,6 +106,44 @@ func (p *Packet) decodeVXLAN(b []byte, wire int) bool {
 		p.decodeEthernet(b[vxlanLen:], wire-vxlanLen)
 	}
 	return true
+}
+
+// decodeVXLANGPE reads a VXLAN header that names what follows it (draft-ietf-nvo3-vxlan-gpe),
+// and reports whether b begins with one whose content is read.
+func (p *Packet) decodeVXLANGPE(b []byte, wire int) bool {
+	if len(b) < vxlanLen || b[0]&^(vxlanNetwork|gpeNext|gpeFlooded) != 0 || b[0]&vxlanNetwork == 0 || b[1]|b[2]|b[7] != 0 {
+		return false
+	}
+	next := b[3]
+	if b[0]&gpeNext == 0 {
+		if next != 0 {
+			return false
+		}
+		next = gpeEthernet
+	}
+	typ, ok := gpeContent(next)
+	if !ok {
+		return false
+	}
+	if p.enter(WayVXLAN, binary.BigEndian.Uint32(b[4:])>>8) {
+		p.decodeCarried(typ, b[vxlanLen:], wire-vxlanLen)
+	}
+	return true
+}
+
+// gpeContent returns the EtherType for a protocol that VXLAN-GPE names.
+func gpeContent(next uint8) (typ uint16, ok bool) {
+	switch next {
+	case gpeIPv4:
+		return etherIPv4, true
+	case gpeIPv6:
+		return etherIPv6, true
+	case gpeEthernet:
+		return etherBridging, true
+	case gpeMPLS:
+		return etherMPLS, true
+	}
+	return 0, false
 }
 
 // decodeGeneve reads a Geneve header (RFC 8926 section 3.4), steps over its options,

@@ -76,7 +76,7 @@ func (p *Packet) decodePPP(b []byte, wire int) {
 	case pppMPLS, pppMPLSUp:
 		p.decodeMPLS(b, wire)
 	default:
-		p.Stop = NotIP
+		p.Stop, p.Unread = NotIP, unreadPPP(proto)
 	}
 }
 

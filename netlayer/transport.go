@@ -8,6 +8,9 @@ import (
 const (
 	udpLen    = 8
 	tcpMinLen = 20
+
+	// authMinLen is that of an authentication header without a check value.
+	authMinLen = 12
 )
 
 // TCPHeader is the header of a TCP segment (RFC 9293) without its options.
@@ -55,7 +58,7 @@ func (p *Packet) DecodeJoined(b []byte, wire int) {
 func (p *Packet) decodeTransport(b []byte, wire int) {
 	if p.Proto == ProtoUDP { // first, as most are: the switch would take four comparisons
 		switch p.decodeUDP(b, wire) {
-		case portGTPU, portVXLAN, portVXLANOld, portGeneve:
+		case portL2TP, portGTPU, portVXLAN, portVXLANGPE, portFOU, portGUE, portGeneve, portVXLANOld, portTZSP:
 			p.decodeOverlay(p.Payload, p.Wire)
 		}
 		return
@@ -75,6 +78,12 @@ func (p *Packet) decodeTransport(b []byte, wire int) {
 		}
 	case ProtoGRE:
 		p.decodeGRE(b, wire)
+	case extAuth: // over IPv6 decodeExtensions has stepped over it
+		p.decodeAuthenticated(b, wire)
+	case protoL2TP:
+		p.decodeL2TPv3(b, wire, 0)
+	case ProtoUDPLite:
+		p.decodeUDPLite(b, wire)
 	default:
 		p.Payload, p.Wire, p.Stop = b, wire, OtherProto
 	}
@@ -103,6 +112,49 @@ func (p *Packet) decodeUDP(b []byte, wire int) (dst uint16) {
 	p.Payload, p.Wire = b[udpLen:min(len(b), n)], n-udpLen
 	p.trace(HeaderUDP, b[:min(len(b), n)])
 	return dst
+}
+
+// decodeUDPLite reads a datagram of UDP-Lite (RFC 3828): UDP with the length that the
+// checksum covers in place of its own.
+func (p *Packet) decodeUDPLite(b []byte, wire int) {
+	if len(b) < udpLen {
+		p.Stop = cutOrBad(ShortUDP, BadUDP, wire, udpLen)
+		return
+	}
+	covered := int(binary.BigEndian.Uint16(b[4:]))
+	if covered == 0 {
+		covered = wire
+	}
+	if covered < udpLen || covered > wire {
+		p.Stop = BadUDP
+		return
+	}
+	p.Src = netip.AddrPortFrom(p.Src.Addr(), binary.BigEndian.Uint16(b))
+	p.Dst = netip.AddrPortFrom(p.Dst.Addr(), binary.BigEndian.Uint16(b[2:]))
+	p.Payload, p.Wire = b[udpLen:], wire-udpLen
+	p.trace(HeaderUDP, b[:min(len(b), covered)])
+}
+
+// decodeAuthenticated steps over authentication headers (RFC 4302) in IPv4, which name what
+// follows them as IPv6 does.
+func (p *Packet) decodeAuthenticated(b []byte, wire int) {
+	for range maxExtensions {
+		n := authMinLen
+		if len(b) >= n {
+			n = max(n, extensionLen(extAuth, b[1]))
+		}
+		if len(b) < n || wire < n {
+			p.Stop = cutOrBad(ShortIP, BadIP, wire, n)
+			return
+		}
+		p.Proto = b[0]
+		b, wire = b[n:], wire-n
+		if p.Proto != extAuth {
+			p.decodeTransport(b, wire)
+			return
+		}
+	}
+	p.Stop = TooDeep
 }
 
 // decodeTCP reads the header of a TCP segment. One whose options the capture cut is

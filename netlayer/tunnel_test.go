@@ -1,11 +1,15 @@
 package netlayer
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"qsniff/internal/checksum"
+	"qsniff/internal/test/race"
 )
 
 // Outer headers as hex, all from 192.0.2.1 to 192.0.2.2 or from 2001:db8:f::1 to ::2.
@@ -119,13 +123,13 @@ func TestTags(t *testing.T) {
 		{"PPPoE after a tag", LinkEthernet, macs + vlan(7) + "8864" + pppoe(9, "0021", in4), want4,
 			[]Way{way(WayVLAN, 7), way(WayPPPoE, 9)}},
 		{"PPPoE, SLL", LinkLinuxSLL, "0000 0001 0006 020000000001 0000 8864" + pppoe(9, "0021", in4), want4, []Way{way(WayPPPoE, 9)}},
-		{"PPPoE, link control", LinkEthernet, macs + "8864" + pppoe(9, "C021", "01010004"), Packet{Stop: NotIP}, []Way{way(WayPPPoE, 9)}},
+		{"PPPoE, link control", LinkEthernet, macs + "8864" + pppoe(9, "C021", "01010004"), Packet{Stop: NotIP, Unread: UnreadPPP}, []Way{way(WayPPPoE, 9)}},
 		{"PPPoE, MPLS", LinkEthernet, macs + "8864" + pppoe(9, "0281", mplsStack(5)+in4), want4,
 			[]Way{way(WayPPPoE, 9), way(WayMPLS, 5)}},
 		{"PPPoE, empty", LinkEthernet, macs + "8864" + "1100 0009 0000", Packet{Stop: BadLink}, []Way{way(WayPPPoE, 9)}},
 		{"PPPoE, version 2", LinkEthernet, macs + "8864 21" + pppoe(9, "0021", in4)[2:], Packet{Stop: BadLink}, nil},
 		{"PPPoE, discovery code", LinkEthernet, macs + "8864 11 09 0000 0000", Packet{Stop: BadLink}, nil},
-		{"PPPoE discovery", LinkEthernet, macs + "8863 11 09 0000 0000", Packet{Stop: NotIP}, nil},
+		{"PPPoE discovery", LinkEthernet, macs + "8863 11 09 0000 0000", Packet{Stop: NotIP, Unread: UnreadDiscovery}, nil},
 
 		{"MPLS", LinkEthernet, macs + "8847" + mplsStack(16) + in4, want4, []Way{way(WayMPLS, 16)}},
 		{"MPLS, IPv6", LinkEthernet, macs + "8847" + mplsStack(16) + in6, want6, []Way{way(WayMPLS, 16)}},
@@ -158,7 +162,7 @@ func TestSerialLinks(t *testing.T) {
 		{"PPP, address and control alone", LinkPPP, "FF03", Packet{Stop: BadLink}, nil},
 		{"PPP, empty", LinkPPP, "", Packet{Stop: BadLink}, nil},
 		{"PPP, MPLS", LinkPPP, "0281" + mplsStack(5) + in4, want4, []Way{way(WayMPLS, 5)}},
-		{"PPP, IPCP", LinkPPP, "8021 01010004", Packet{Stop: NotIP}, nil},
+		{"PPP, IPCP", LinkPPP, "8021 01010004", Packet{Stop: NotIP, Unread: UnreadPPP}, nil},
 		{"PPP in HDLC", LinkPPPHDLC, "FF03 0021" + in4, want4, nil},
 		{"PPP in HDLC, Cisco", LinkPPPHDLC, "0F00 0800" + in4, want4, nil},
 		{"PPPoE without Ethernet", LinkPPPoE, pppoe(9, "0021", in4), want4, []Way{way(WayPPPoE, 9)}},
@@ -221,7 +225,9 @@ func TestTunnelsOverIP(t *testing.T) {
 		{"GRE, optional part beyond the packet", LinkRaw, outer4(47, "2000 0800 0000"), stopped(outside, 47, BadTunnel), nil},
 		{"GRE, three bytes", LinkRaw, outer4(47, "000008"), stopped(outside, 47, BadTunnel), nil},
 		{"GRE, routing", LinkRaw, outer4(47, "4000 0800 00000000"+in4), kept("4000 0800 00000000" + in4), nil},
-		{"GRE, PPTP", LinkRaw, outer4(47, "3001 880B 0004002A 00000007"), kept("3001 880B 0004002A 00000007"), nil},
+		{"GRE, PPTP that only acknowledges", LinkRaw, outer4(47, "2081 880B 0000002A 00000007"), kept("2081 880B 0000002A 00000007"), nil},
+		{"GRE, PPTP, length beyond the packet", LinkRaw, outer4(47, "3001 880B 0004002A 00000007"), stopped(outside, 47, BadTunnel), nil},
+		{"GRE version 2", LinkRaw, outer4(47, "3002 0800 0004002A 00000007"), kept("3002 0800 0004002A 00000007"), nil},
 		{"GRE, keep-alive", LinkRaw, outer4(47, "0000 0000"), kept("0000 0000"), nil},
 
 		{"ERSPAN type I", LinkRaw, outer4(47, "0000 88BE"+frame4), want4, []Way{way4(WayERSPAN, 0, 0, 0)}},
@@ -314,6 +320,134 @@ func TestTunnelsOverUDP(t *testing.T) {
 		{"port of GTP-U, other length", LinkRaw, over(2152, "30FF 0022 0000002A"+in4), plain(2152, "30FF 0022 0000002A"+in4), nil},
 		{"port of GTP-U, neither version", LinkRaw, over(2152, "30FF 0004 0000002A 55000000"), plain(2152, "30FF 0004 0000002A 55000000"), nil},
 	})
+}
+
+// ipsum writes the right checksum into an IPv4 header without options.
+func ipsum(packet string) string {
+	b := unhex(packet)
+	b[10], b[11] = 0, 0
+	binary.BigEndian.PutUint16(b[10:], ^checksum.Fold(checksum.Add(0, b[:20])))
+	return fmt.Sprintf("%X ", b)
+}
+
+// moreTunnels has the tunnels of mirrors and of hosters.
+func moreTunnels() []tunnelTest {
+	plain := func(port uint16, body string) Packet {
+		return Packet{
+			Src: addr("192.0.2.1", 50000), Dst: addr("192.0.2.2", port), Payload: unhex(body), Wire: len(unhex(body)),
+			Proto: 17, TTL: 63, IPID: 1,
+		}
+	}
+	over := func(port int, body string) string { return outer4(17, overUDP(port, body)) }
+	gre1 := func(kind, flags string, n int, rest, body string) string {
+		return outer4(47, fmt.Sprintf("%s %04X 002A %s", flags+kind, n, rest)+body)
+	}
+	lite := want4
+	lite.Proto = 136
+	sum4 := ipsum(in4)
+	llc := func(n int, body string) string { return macs + fmt.Sprintf("%04X ", n) + body }
+	pktap := func(link string, body string) string {
+		return "6C000000 01000000 " + link + strings.Repeat("00", 96) + body
+	}
+	return []tunnelTest{
+		{"TZSP", LinkRaw, over(37008, "0100 0001 01"+frame4), want4, []Way{way4(WayTZSP, 0, 50000, 37008)}},
+		{"TZSP, tags", LinkRaw, over(37008, "0100 0001 00 0A01C4 2902002F 0D0400000001 01"+frame6), want6, []Way{way4(WayTZSP, 0, 50000, 37008)}},
+		{"TZSP, PPP", LinkRaw, over(37008, "0101 0004 01 0021"+in4), want4, []Way{way4(WayTZSP, 0, 50000, 37008)}},
+		{"TZSP, IP", LinkRaw, over(37008, "0100 0007 01"+in4), want4, []Way{way4(WayTZSP, 0, 50000, 37008)}},
+		{"port of TZSP, 802.11", LinkRaw, over(37008, "0100 0012 01"+frame4), plain(37008, "0100 0012 01"+frame4), nil},
+		{"port of TZSP, keep-alive", LinkRaw, over(37008, "0104 0000 01"), plain(37008, "0104 0000 01"), nil},
+		{"port of TZSP, tag beyond the datagram", LinkRaw, over(37008, "0100 0001 0DFF 00"), plain(37008, "0100 0001 0DFF 00"), nil},
+		{"port of TZSP, endless padding", LinkRaw, over(37008, "0100 0001"+strings.Repeat("00", 40)+"01"+frame4),
+			plain(37008, "0100 0001"+strings.Repeat("00", 40)+"01"+frame4), nil},
+
+		{"PPTP", LinkRaw, gre1("880B", "3001", 37, "00000007", "FF03 0021"+in4), want4, []Way{way4(WayPPTP, 42, 0, 0)}},
+		{"PPTP, acknowledges", LinkRaw, gre1("880B", "3081", 34, "00000007 00000003", "21"+in4), want4, []Way{way4(WayPPTP, 42, 0, 0)}},
+		{"PPTP, encrypted", LinkRaw, gre1("880B", "3001", 6, "00000007", "00FD 1000 0000"), Packet{Stop: NotIP, Unread: UnreadMPPE},
+			[]Way{way4(WayPPTP, 42, 0, 0)}},
+		{"EoIP", LinkRaw, outer4(47, fmt.Sprintf("2001 6400 %04X 2A00", 47)+frame4), want4, []Way{way4(WayEoIP, 42, 0, 0)}},
+		{"EoIP, IPv6", LinkRaw, outer4(47, fmt.Sprintf("2001 6400 %04X 2A00", len(unhex(frame6)))+frame6), want6, []Way{way4(WayEoIP, 42, 0, 0)}},
+
+		{"L2TP", LinkRaw, over(1701, "0002 0007 002A FF03 0021"+in4), want4, []Way{way4(WayL2TP, 42, 50000, 1701)}},
+		{"L2TP, length, sequence, offset", LinkRaw, over(1701, fmt.Sprintf("4A02 %04X 0007 002A 0001 0000 0002 0000 FF03 0057", 16+4+len(unhex(in6)))+in6),
+			want6, []Way{way4(WayL2TP, 42, 50000, 1701)}},
+		{"port of L2TP, control", LinkRaw, over(1701, "C802 000C 0007 0000 0001 0001"), plain(1701, "C802 000C 0007 0000 0001 0001"), nil},
+		{"port of L2TP, negotiation", LinkRaw, over(1701, "0002 0007 002A FF03 C021 0101"), plain(1701, "0002 0007 002A FF03 C021 0101"), nil},
+		{"L2TPv3 over UDP", LinkRaw, over(1701, "00030000 0000002A 00000000"+frame4), want4, []Way{way4(WayL2TP, 42, 50000, 1701)}},
+		{"L2TPv3 over IP, cookie of 4", LinkRaw, outer4(115, "0000002A 01020304 00000000"+frame4), want4, []Way{way4(WayL2TP, 42, 0, 0)}},
+
+		{"AH over IPv4", LinkRaw, strings.Replace(outer4(51, "1104 0000 00000001 00000001 000000000000000000000000"+udp4(13)+"FFFFFFFF 55"), "C0000201 C0000202", "0A000001 0A000002", 1),
+			ahWant(), nil},
+		{"GUE", LinkRaw, over(6080, "0004 0000"+in4), want4, []Way{way4(WayGUE, 0, 50000, 6080)}},
+		{"GUE, private data, GRE", LinkRaw, over(6080, "012F 0000 DEADBEEF 0000 0800"+in4), want4, []Way{way4(WayGRE, 0, 50000, 6080)}},
+		{"GUE variant 1", LinkRaw, over(6080, sum4), want4, []Way{way4(WayGUE, 0, 50000, 6080)}},
+		{"FOU", LinkRaw, over(5555, sum4), want4, []Way{way4(WayGUE, 0, 50000, 5555)}},
+		{"FOU, IPv6", LinkRaw, over(5555, in6), want6, []Way{way4(WayGUE, 0, 50000, 5555)}},
+		{"FOU, GRE", LinkRaw, over(5555, "0000 0800"+sum4), want4, []Way{way4(WayGRE, 0, 50000, 5555)}},
+		{"port of FOU, wrong checksum", LinkRaw, over(5555, in4), plain(5555, in4), nil},
+		{"port of GUE, control", LinkRaw, over(6080, "2004 0000"+in4), plain(6080, "2004 0000"+in4), nil},
+
+		{"VXLAN-GPE", LinkRaw, over(4790, "0C000003 00002A00"+frame4), want4, []Way{way4(WayVXLAN, 42, 50000, 4790)}},
+		{"VXLAN-GPE, IPv6", LinkRaw, over(4790, "0C000002 00002A00"+in6), want6, []Way{way4(WayVXLAN, 42, 50000, 4790)}},
+		{"VXLAN-GPE, no protocol", LinkRaw, over(4790, "08000000 00002A00"+frame4), want4, []Way{way4(WayVXLAN, 42, 50000, 4790)}},
+		{"port of VXLAN-GPE, NSH", LinkRaw, over(4790, "0C000004 00002A00"+frame4), plain(4790, "0C000004 00002A00"+frame4), nil},
+
+		{"UDP-Lite", LinkRaw, ip4(33, 136) + "6987 6987 0008 0000 FFFFFFFF 55", liteWant(lite), nil},
+		{"UDP-Lite, coverage below its header", LinkRaw, ip4(33, 136) + "6987 6987 0007 0000 FFFFFFFF 55", stopped(v4("", 0), 136, BadUDP), nil},
+
+		{"SNAP", LinkEthernet, llc(8+33, "AAAA03 000000 0800"+in4+"0000"), want4, nil},
+		{"SNAP after a tag", LinkEthernet, macs + "8100 0007 0029 AAAA03 000000 0800" + in4, want4, []Way{way(WayVLAN, 7)}},
+		{"LLC, IP", LinkEthernet, llc(3+33, "060603"+in4), want4, nil},
+		{"LLC, spanning tree", LinkEthernet, llc(3, "424203"), Packet{Stop: NotIP, Unread: UnreadLLC}, nil},
+		{"SNAP, Cisco", LinkEthernet, llc(8, "AAAA03 00000C 2000"), Packet{Stop: NotIP, Unread: UnreadLLC}, nil},
+		{"SNAP in SNAP", LinkEthernet, llc(16, "AAAA03 000000 0008 AAAA03 000000 0800"), Packet{Stop: NotIP, Unread: UnreadLLC}, nil},
+		{"SLL, LLC", LinkLinuxSLL, "0000 0001 0006 020000000001 0000 0004 AAAA03 000000 86DD" + in6, want6, nil},
+		{"SLL, IP says the protocol, the rest of a tag", LinkLinuxSLL, "0000 0001 0006 020000000001 0000 0800 4007 0800" + in4, want4, []Way{way(WayVLAN, 7)}},
+		{"SLL2, IP says the protocol, a tag", LinkLinuxSLL2, "86DD 0000 00000003 0001 00 06 020000000001 0000 8100 0007 86DD" + in6, want6, []Way{way(WayVLAN, 7)}},
+
+		{"MACsec", LinkEthernet, macs + "88E5 0100 00000001 0800" + in4 + strings.Repeat("AA", 16), want4, []Way{way(WayMACsec, 1)}},
+		{"MACsec, sender, tag inside", LinkEthernet, macs + "88E5 2000 00000001 0200000000010001 8100 0007 86DD" + in6 + strings.Repeat("AA", 16), want6,
+			[]Way{way(WayMACsec, 0), way(WayVLAN, 7)}},
+		{"MACsec, encrypted", LinkEthernet, macs + "88E5 0C00 00000001" + strings.Repeat("AA", 40), Packet{Stop: NotIP, Unread: UnreadMACsec}, nil},
+		{"DSA", LinkDSA, macs + "C0080001 0800" + in4, want4, []Way{way(WaySwitch, 0xc0080001)}},
+		{"EDSA", LinkEDSA, macs + "DADA 0000 C0080001 86DD" + in6, want6, []Way{way(WaySwitch, 0xc0080001)}},
+		{"EDSA, EtherType", LinkEthernet, macs + "DADA 0000 C0080001 0800" + in4, want4, []Way{way(WaySwitch, 0xc0080001)}},
+		{"Broadcom tag", LinkBroadcom, macs + "20000001 0800" + in4, want4, []Way{way(WaySwitch, 0x20000001)}},
+		{"Broadcom tag before the frame", LinkBroadcomPre, "20000001" + frame4, want4, nil},
+		{"PKTAP", LinkPKTAP, pktap("01000000", frame4), want4, nil},
+		{"PKTAP, raw IP", LinkPKTAP, pktap("0C000000", in6), want6, nil},
+		{"PKTAP in PKTAP", LinkPKTAP, pktap("02010000", ""), Packet{Stop: UnknownLink}, nil},
+		{"PKTAP, no packet", LinkPKTAP, "0C000000 02000000 01000000", Packet{Stop: NotIP, Unread: UnreadPKTAP}, nil},
+		{"PKTAP, length beyond the frame", LinkPKTAP, "FF000000 01000000 01000000", Packet{Stop: BadLink}, nil},
+	}
+}
+
+// ahWant is the datagram after an authentication header, between the ends of outer4.
+func ahWant() Packet {
+	p := want4
+	p.Src, p.Dst = addr("10.0.0.1", p.Src.Port()), addr("10.0.0.2", p.Dst.Port())
+	p.TTL, p.IPID = 63, 1
+	return p
+}
+
+func liteWant(p Packet) Packet {
+	p.Src = addr(p.Src.Addr().String(), 27015)
+	p.Dst = addr(p.Dst.Addr().String(), 27015)
+	return p
+}
+
+func TestMoreTunnels(t *testing.T) { runTunnels(t, moreTunnels()) }
+
+// TestMoreTunnelsDoNotAllocate holds every tunnel to what benchFrames are held to.
+func TestMoreTunnelsDoNotAllocate(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, tt := range moreTunnels() {
+		frame, p := unhex(tt.in), Packet{Outer: new(Ways)}
+		if n := testing.AllocsPerRun(10, func() { p.Decode(tt.link, frame, len(frame)) }); n != 0 {
+			t.Errorf("%s: got %v allocations\nwant 0", tt.name, n)
+		}
+	}
 }
 
 // TestMirrorTruncation asks that the inner length is believed where ERSPAN marks

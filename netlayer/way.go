@@ -7,8 +7,9 @@ type Way struct {
 	Kind WayKind
 	// ID is the VLAN identifier, the PPPoE session, the label at the bottom of
 	// the MPLS stack, the GRE key (NVGRE: subnet in the upper 24 bits), the
-	// ERSPAN session, the VXLAN or Geneve network, the GTP-U endpoint; 0 if
-	// there is none.
+	// ERSPAN session, the VXLAN or Geneve network, the GTP-U endpoint, the call
+	// of PPTP, the session of L2TP, the tunnel of EoIP, the association number of
+	// MACsec, the whole tag of a switch; 0 if there is none.
 	ID uint32
 	// Src and Dst are the ends of a tunnel over IP, with ports if it is over
 	// UDP. They are not valid in the other kinds.
@@ -32,11 +33,19 @@ const (
 	WayGeneve                  // RFC 8926
 	WayGTPU                    // 3GPP TS 29.281
 	WayIPinIP                  // RFC 2003, RFC 4213, RFC 2473: either version in either
+	WayTZSP                    // mirrors of Mikrotik and of access points
+	WayPPTP                    // RFC 2637, GRE version 1
+	WayL2TP                    // RFC 2661, RFC 3931
+	WayEoIP                    // Mikrotik, over GRE
+	WayGUE                     // draft-ietf-intarea-gue, and Linux's FOU, which has no header
+	WayMACsec                  // IEEE 802.1AE, not encrypted
+	WaySwitch                  // tags of switch chips: DSA, EDSA, Broadcom
 	NumWayKinds                // number of kinds
 )
 
 var wayNames = [NumWayKinds]string{
 	"VLAN", "PPPoE", "MPLS", "GRE", "ERSPAN", "VXLAN", "Geneve", "GTP-U", "IP in IP",
+	"TZSP", "PPTP", "L2TP", "EoIP", "GUE", "MACsec", "switch tag",
 }
 
 func (k WayKind) String() string { return wayNames[k] }
