@@ -1,6 +1,9 @@
 package netlayer
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // LinkName returns the name of a LINKTYPE_ value with its number, for messages:
 // "IEEE 802.11 (105)". A value without a name is "link type 999".
@@ -14,6 +17,23 @@ func LinkName(link uint16) string {
 	}
 	return "link type " + number
 }
+
+// LinkHint returns how packets of a link type that is not decoded can be read all the same.
+func LinkHint(link uint16) string {
+	switch {
+	case link == linkExported:
+		return "save packets in Wireshark, not payloads: Export Specified Packets"
+	case isJuniper(link):
+		return "capture at a host, or remove the header before Ethernet: editcap -C BYTES -T ether IN OUT"
+	case link == 105 || link == 119 || link == 127 || link == 163:
+		return "capture on the wire, or at a host: its own traffic is Ethernet there"
+	}
+	return "capture at a host, as Ethernet, with qsniff live or tcpdump"
+}
+
+const linkExported = 252
+
+func isJuniper(link uint16) bool { return strings.HasPrefix(linkNames[link], "Juniper ") }
 
 // The range that everybody may use as they like: the DLT_USER values.
 const (
@@ -99,7 +119,7 @@ var linkNames = map[uint16]string{
 	248:             "SCTP",
 	249:             "USBPcap",
 	251:             "Bluetooth Low Energy",
-	252:             "payloads exported by Wireshark, without packets",
+	linkExported:    "payloads exported by Wireshark, without packets",
 	253:             "Linux netlink",
 	254:             "Bluetooth monitor",
 	256:             "Bluetooth Low Energy with PHY header",

@@ -156,12 +156,12 @@ const (
 	portWireGuard = 51820
 )
 
-// TunnelOverUDP returns the name of a tunnel that is not read, by the ports of a datagram of
-// no known protocol and the start of its payload.
-func (p *Packet) TunnelOverUDP() Unread {
-	u := unreadPort(p.Dst.Port(), p.Payload)
+// UnreadOverUDP returns the name of a tunnel that is not read, by the ports of a datagram of
+// no known protocol and the start of its payload b.
+func UnreadOverUDP(src, dst uint16, b []byte) Unread {
+	u := unreadPort(dst, b)
 	if u == UnreadUnknown {
-		u = unreadPort(p.Src.Port(), p.Payload)
+		u = unreadPort(src, b)
 	}
 	return u
 }

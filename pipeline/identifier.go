@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"qsniff/dissect"
+	"qsniff/netlayer"
 	"qsniff/reassembly/split"
 	"qsniff/track"
 	"qsniff/wire"
@@ -69,7 +70,11 @@ func (d *identifier) identify(s *payload) outcome {
 func (d *identifier) identifyOrCount(s *payload) {
 	switch d.identify(s) {
 	case unclaimed:
-		d.now.n.unknown++
+		if u := netlayer.UnreadOverUDP(s.src.Port(), s.dst.Port(), s.data); u != netlayer.UnreadUnknown {
+			d.now.n.unread[u]++
+		} else {
+			d.now.n.unknown++
+		}
 	case doubtful:
 		d.now.n.unbelieved++
 	}

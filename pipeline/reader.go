@@ -213,7 +213,11 @@ func (r *reader) giveOdd(it *item, p *capture.Packet) {
 	switch {
 	case it.Stop == netlayer.ICMP && r.giveQuoted(it):
 	case it.Stop != netlayer.OK:
-		r.n.stops[it.Stop]++
+		if u := it.NotRead(); u != netlayer.UnreadUnknown {
+			r.n.unread[u]++
+		} else {
+			r.n.stops[it.Stop]++
+		}
 		if it.Stop == netlayer.UnknownLink {
 			r.n.link = p.Link
 		}

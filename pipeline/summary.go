@@ -41,16 +41,19 @@ func (f *fold) summary() tally.Run {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Message, b.Message))
 	})
 	for s := netlayer.OK + 1; s < netlayer.NumStops; s++ {
-		why := s.String()
 		if s == netlayer.UnknownLink {
-			why = "of link type " + netlayer.LinkName(r.link) + ", which is not decoded"
+			addHinted(&run, "of link type "+netlayer.LinkName(r.link)+", which is not decoded", netlayer.LinkHint(r.link), r.stops[s])
+			continue
 		}
-		addReason(&run, why, r.stops[s])
+		addReason(&run, s.String(), r.stops[s])
 	}
 	if f.findings != nil {
 		run.HostsEvicted = f.findings.evicted()
 	}
 	n := f.addCounters(&run)
+	for u := range netlayer.NumUnread {
+		addUnread(&run, u, r.unread[u]+n.unread[u])
+	}
 	addReason(&run, whyCopy, r.copies)
 	addReason(&run, whyUnknown, n.unknown)
 	addReason(&run, whyEcho, n.echoes)
@@ -96,6 +99,25 @@ func addReason(run *tally.Run, why string, n uint64) {
 	}
 }
 
+func addHinted(run *tally.Run, why, hint string, n uint64) {
+	if n > 0 {
+		run.Skipped = append(run.Skipped, tally.Reason{Why: why, Count: n, Hint: hint})
+	}
+}
+
+// addUnread adds what has a name and is not read.
+func addUnread(run *tally.Run, u netlayer.Unread, n uint64) {
+	isTunnel, isEncrypted := u.IsTunnel()
+	switch {
+	case isEncrypted:
+		addHinted(run, u.String()+", which is encrypted", "capture where it is decrypted: -i with the interface of the tunnel", n)
+	case isTunnel:
+		addHinted(run, u.String()+", a tunnel that is not read", "capture inside it: -i with the interface where it ends", n)
+	default:
+		addReason(run, u.String(), n)
+	}
+}
+
 // addCounters adds the counters of the partitions' stages to run. It returns the counts
 // of packets that held no message, for which the summary has reasons.
 func (f *fold) addCounters(run *tally.Run) (n totals) {
@@ -111,6 +133,9 @@ func (f *fold) addCounters(run *tally.Run) (n totals) {
 		tally.Add(&run.TCP, &p.tcp)
 		run.Joined.Add(&p.joined)
 		n.unknown, n.unbelieved, n.echoes = n.unknown+p.unknown, n.unbelieved+p.unbelieved, n.echoes+p.echoes
+		for u := range p.unread {
+			n.unread[u] += p.unread[u]
+		}
 		n.game, n.icmp = n.game+p.game, n.icmp+p.icmp
 		n.tcpOther, n.tcpEmpty = n.tcpOther+p.tcpOther, n.tcpEmpty+p.tcpEmpty
 	}

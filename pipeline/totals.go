@@ -11,12 +11,13 @@ import (
 
 // totals are a partition's running counters.
 type totals struct {
-	unknown    uint64 // datagrams that no protocol claims
-	echoes     uint64 // datagrams that send a request back
-	unmatched  uint64 // messages that the filter does not choose and that did not reach the fold
-	unbelieved uint64 // datagrams that could be messages, which nothing confirmed
-	game       uint64 // split messages that are game traffic
-	icmp       uint64 // ICMP errors that quote no message
+	unknown    uint64                     // datagrams that no protocol claims
+	echoes     uint64                     // datagrams that send a request back
+	unmatched  uint64                     // messages that the filter does not choose and that did not reach the fold
+	unbelieved uint64                     // datagrams that could be messages, which nothing confirmed
+	game       uint64                     // split messages that are game traffic
+	icmp       uint64                     // ICMP errors that quote no message
+	unread     [netlayer.NumUnread]uint64 // datagrams of tunnels that are not read
 	// sessionsEvicted counts open connections whose session was evicted for another.
 	sessionsEvicted uint64
 	tcpOther        uint64 // segments with data of connections of other protocols
@@ -40,7 +41,8 @@ type readerTotals struct {
 	backwards      uint64 // packets older than one before
 	first, last    int64  // earliest and latest time stamp
 	stops          [netlayer.NumStops]uint64
-	link           uint16 // the last link type that is not decoded
+	unread         [netlayer.NumUnread]uint64 // of stops: those that have a name
+	link           uint16                     // the last link type that is not decoded
 	frags          ipfrag.Counters
 	abandoned      uint64 // sets of fragments that were given up and of which there is a start
 	source         capture.Stats

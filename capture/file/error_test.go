@@ -123,6 +123,12 @@ func TestForeign(t *testing.T) {
 		{"a1b2c30b, big", "\xa1\xb2\xc3\x0b\x00\x02", modified, convert},
 		{"Navtel, little", "\x4d\x3c\x2b\xa1\x02\x00", modified, convert},
 		{"snoop", "snoop\x00\x00\x00\x00\x00\x00\x02", "snoop capture, not read", convert},
+		{"iptrace", "iptrace 2.0", "AIX iptrace capture, not read", convert},
+		{"OmniPeek", "\x7fver\x00\x00\x00\x01", "OmniPeek capture, not read", convert},
+		{"LANalyzer", "\x01\x10\x4c\x00\x01\x05Trace Display Trace File", "LANalyzer capture, not read", convert},
+		{"nettl, HP-UX 10", "TR\x00d\x00", "HP-UX nettl trace, not read", convert},
+		{"PacketLogger", "\x00\x00\x00\x0c\x53\x4f\x1d\x8c\x00\x08\x7a\x1f\x00\x03\x0c\x00" +
+			"\x00\x00\x00\x0c\x53\x4f\x1d\x8c\x00\x08\x7a\x1f\x01\x03\x0c\x00", "PacketLogger capture of Bluetooth, not read", ""},
 		{"Network Monitor", "GMBU\x00\x02\x01\x00", "Network Monitor capture, not read", convert},
 		{"ERF", strings.Repeat("\x00\x00\x00\x00\x00\xf1\x53\x65\x02\x04\x00\x20\x00\x00\x00\x10"+strings.Repeat("\x00", 16), 2),
 			"ERF capture, not read", convert},

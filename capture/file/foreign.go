@@ -36,6 +36,11 @@ var signatures = []signature{
 	{magic: "RTSS", kind: "Network Monitor capture, not read", convertible: true},
 	{magic: "TRSNIFF data", kind: "Sniffer capture, not read", convertible: true},
 	{magic: "XCP\x00", kind: "Sniffer capture, not read", convertible: true},
+	{magic: "iptrace ", kind: "AIX iptrace capture, not read", convertible: true},
+	{magic: "\x7fver", kind: "OmniPeek capture, not read", convertible: true},
+	{magic: "Trace Display Trace File", offset: 6, kind: "LANalyzer capture, not read", convertible: true},
+	{magic: "TR\x00d\x00", kind: "HP-UX nettl trace, not read", convertible: true},
+	{magic: "\x00\x00\x00\x01\x00\x00\x00\x00\x00\x07\xd0\x00", kind: "HP-UX nettl trace, not read", convertible: true},
 	{magic: "btsnoop\x00", kind: "Bluetooth capture, not read"},
 	{magic: "ElfFile\x00", kind: "Windows event log, not a capture"},
 
@@ -66,6 +71,10 @@ func foreignError(name string, b []byte) error {
 	}
 	if isERF(b) {
 		e.Reason, e.Hint = "ERF capture, not read", editHint(name)
+		return e
+	}
+	if isPacketLogger(b) {
+		e.Reason = "PacketLogger capture of Bluetooth, not read"
 		return e
 	}
 	// Event traces have no magic number, so their name has to identify them.
@@ -148,6 +157,29 @@ func isERF(b []byte) bool {
 	first := record(b)
 	return first > 0 && first < len(b) && record(b[first:]) > 0 &&
 		bytes.Equal(b[6:8], b[first+6:first+8]) // seconds above 2^16, little-endian
+}
+
+// isPacketLogger reports whether b is of Apple's PacketLogger, which has no magic number
+// either: records of a length after itself, seconds, microseconds and a type, in either
+// byte order (Wireshark, wiretap/packetlogger.c).
+func isPacketLogger(b []byte) bool {
+	const headerLen, restLen, maxLen, lastCommand, firstNote = 13, 9, 1 << 16, 0x12, 0xf8
+	record := func(b []byte, order binary.ByteOrder) int {
+		if len(b) < headerLen {
+			return 0
+		}
+		n, isKnown := order.Uint32(b), b[12] <= lastCommand || b[12] >= firstNote
+		if n < restLen || n > maxLen || order.Uint32(b[8:]) >= 1_000_000 || !isKnown {
+			return 0
+		}
+		return int(n) + 4
+	}
+	for _, order := range [...]binary.ByteOrder{binary.BigEndian, binary.LittleEndian} {
+		if first := record(b, order); first > 0 && first < len(b) && record(b[first:], order) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // hexDumps is the hint for text, which may be a dump of packets.

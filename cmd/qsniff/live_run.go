@@ -304,9 +304,9 @@ func (l *liveRun) printRemarks() {
 	case l.seen == nil:
 		printLeftOut(l.errs, &run)
 	case l.seen.Queries+l.seen.Replies+l.seen.Junk+l.seen.Logins == 0:
-		fmt.Fprintf(l.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", run.Skipped))
+		fmt.Fprintf(l.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", &run))
 	case len(run.Skipped) > 0: // without messages, packets of other protocols are not recognised
-		fmt.Fprintln(l.errs, "qsniff:"+formatReasons(" left out: ", run.Skipped))
+		fmt.Fprintln(l.errs, "qsniff:"+formatReasons(" left out: ", &run))
 	}
 	printTrouble(l.errs, &run)
 	printRekeyed(l.errs, lru.Rekeyed())

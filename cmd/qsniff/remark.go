@@ -27,10 +27,10 @@ func printLeftOut(w io.Writer, run *tally.Run) {
 	case run.Unmatched > 0:
 		fmt.Fprintf(w, "qsniff: %d of %s match the filter\n", run.Messages, count(run.Messages+run.Unmatched, "message"))
 	case run.Messages == 0:
-		fmt.Fprintf(w, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", run.Skipped))
+		fmt.Fprintf(w, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", run))
 	case len(run.Skipped) > 0:
 		fmt.Fprintf(w, "qsniff: %s in %s%s\n", count(run.Messages, "message"), count(run.Packets, "packet"),
-			formatReasons("; left out: ", run.Skipped))
+			formatReasons("; left out: ", run))
 	}
 }
 
@@ -66,10 +66,13 @@ func printCopies(w io.Writer, run *tally.Run) {
 	}
 }
 
-func formatReasons(lead string, rs []tally.Reason) string {
-	parts := make([]string, len(rs))
-	for i, r := range rs {
+func formatReasons(lead string, run *tally.Run) string {
+	parts := make([]string, len(run.Skipped))
+	for i, r := range run.Skipped {
 		parts[i] = fmt.Sprintf("%d %s", r.Count, r.Why)
+		if r.Hint != "" {
+			parts[i] += fmt.Sprintf(" (%.0f %%; %s)", 100*float64(r.Count)/float64(max(run.Packets, 1)), r.Hint)
+		}
 	}
 	if len(parts) == 0 {
 		return ""

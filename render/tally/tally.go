@@ -137,6 +137,7 @@ func (r *Run) CopiesSentence() string {
 type Reason struct {
 	Why   string
 	Count uint64
+	Hint  string // how the packets can be read all the same, "" if nothing helps
 }
 
 // Add adds the counters of from to those of to. The fields of T are unsigned integers, or

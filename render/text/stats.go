@@ -340,6 +340,14 @@ func AppendCounters(dst []byte, s *render.Stats, opt Options) []byte {
 	return p.dst
 }
 
+// leftOutNote returns a reason, with what helps.
+func leftOutNote(r *tally.Reason) string {
+	if r.Hint == "" {
+		return r.Why
+	}
+	return r.Why + "; " + r.Hint
+}
+
 // writeLeftOut writes how many packets are in none of the counts above, by reason.
 func (p *statsPage) writeLeftOut() {
 	reasons := slices.Clone(p.s.Run.Skipped)
@@ -351,7 +359,7 @@ func (p *statsPage) writeLeftOut() {
 	}
 	t := table{columns: []column{{"", false, 0}}}
 	for _, r := range reasons {
-		t.rows = append(t.rows, tableRow{cells: []string{grouped(r.Count)}, note: string(display.AppendEscaped(nil, []byte(r.Why), 0))})
+		t.rows = append(t.rows, tableRow{cells: []string{grouped(r.Count)}, note: string(display.AppendEscaped(nil, []byte(leftOutNote(&r)), 0))})
 	}
 	p.writeTitle("Left out", "")
 	p.writeTable(&t)
