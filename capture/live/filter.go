@@ -18,8 +18,10 @@ import (
 //   - ICMP and ICMPv6 errors
 //   - IPv6 with extension headers before UDP or TCP, which the kernel's filter
 //     language cannot step over
-//   - tunnels (IP in IP, GRE, VXLAN, Geneve, MPLS, PPPoE), whatever is in them: hosts
-//     that are protected against floods get all their traffic through one
+//   - tunnels (IP in IP, GRE, L2TP, VXLAN, Geneve, GUE, FOU, TZSP, MPLS, PPPoE, MACsec),
+//     whatever is in them: hosts that are protected against floods get all their traffic
+//     through one
+//   - what is rare before or around UDP: LLC, tags of switches, AH, UDP-Lite
 //
 // VLAN tags are stepped over, those of the network card and those in the frame. On
 // links other than Ethernet, raw IP and the cooked ones of Linux everything passes.
@@ -160,6 +162,8 @@ const (
 	etherMPLS    = 0x8847
 	etherMPLSUp  = 0x8848
 	etherPPPoE   = 0x8864
+	etherMACsec  = 0x88e5
+	etherEDSA    = 0xdada
 
 	protoHopByHop = 0
 	protoICMP     = 1
@@ -174,14 +178,19 @@ const (
 	protoICMPv6   = 58
 	protoOptions  = 60
 
-	portVXLAN  = 4789
-	portVXLAN2 = 8472 // Linux, from before IANA assigned a port
-	portGeneve = 6081
+	protoL2TP    = 115
+	protoUDPLite = 136
+
+	maxLLC = 1500 // the largest length in place of an EtherType
 
 	ipv6Len     = 40
 	udpLen      = 8
 	udpLengthAt = 4 // in the UDP header
 )
+
+// tunnelPorts are those of tunnels over UDP that netlayer follows: L2TP, VXLAN, VXLAN-GPE,
+// FOU, GUE, Geneve, VXLAN as Linux had it before IANA assigned a port, TZSP.
+var tunnelPorts = []uint16{1701, 4789, 4790, 5555, 6080, 6081, 8472, 37008}
 
 // Program returns the filter for packets of a link type, a LINKTYPE_ value. Packets
 // that pass are cut to snap bytes.
@@ -208,12 +217,21 @@ func (f *AutoFilter) build(v view, snap uint32) ([]bpf.Instruction, error) {
 		p.pass()
 		return p.code, nil
 	}
+	cooked := v == viewSLL || v == viewSLL2 || v == viewAfterLink
+	p.label("ipv4")
+	if cooked {
+		p.passUnless(4)
+	}
 	p.addIPv4()
+	p.label("ipv6")
+	if cooked {
+		p.passUnless(6)
+	}
 	p.addIPv6()
 	p.addICMP()
 	p.passPorts("tcp", f.TCP)
 	p.drop()
-	p.passPorts("udp", slices.Concat(f.UDP, []uint16{portVXLAN, portVXLAN2, portGeneve}))
+	p.passPorts("udp", slices.Concat(f.UDP, tunnelPorts))
 	p.passPayloads(f.Payloads)
 	return p.assemble()
 }
@@ -239,7 +257,9 @@ func (p *assembly) findIP(etherType bpf.Instruction, next uint32) {
 	p.label("typed")
 	p.jump("ipv4", etherIPv4)
 	p.jump("ipv6", etherIPv6)
-	p.jump("pass", etherMPLS, etherMPLSUp, etherPPPoE, etherVLAN, etherQinQ, etherOldQinQ)
+	p.jump("pass", etherMPLS, etherMPLSUp, etherPPPoE, etherMACsec, etherEDSA, etherVLAN, etherQinQ, etherOldQinQ)
+	p.add(bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: maxLLC, SkipTrue: 1})
+	p.pass()
 	p.drop()
 	p.label("pass")
 	p.pass()
@@ -254,11 +274,18 @@ func (p *assembly) findVersion() {
 	p.drop()
 }
 
+// passUnless adds code that passes what does not begin with the version of IP: a tag stands
+// before it, which the protocol in Linux's header of the device "any" does not mention.
+func (p *assembly) passUnless(version uint32) {
+	p.add(bpf.LoadIndirect{Off: 0, Size: 1}, bpf.ALUOpConstant{Op: bpf.ALUOpShiftRight, Val: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: version, SkipTrue: 1})
+	p.pass()
+}
+
 // addIPv4 adds code that passes fragments and tunnels, and jumps by protocol with X after
 // the header and its options.
 func (p *assembly) addIPv4() {
 	const fragment = 0x3fff // more to come, or not the first
-	p.label("ipv4")
 	p.add(bpf.LoadIndirect{Off: 6, Size: 2})
 	p.add(bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: fragment, SkipFalse: 1})
 	p.pass()
@@ -275,13 +302,12 @@ func (p *assembly) addIPv4() {
 	p.jump("udp", protoUDP)
 	p.jump("tcp", protoTCP)
 	p.jump("icmp", protoICMP)
-	p.passIf(protoIPIP, protoIPv6, protoGRE)
+	p.passIf(protoIPIP, protoIPv6, protoGRE, protoAH, protoL2TP, protoUDPLite)
 	p.drop()
 }
 
 // addIPv6 adds code that does the same for IPv6; packets with extension headers pass.
 func (p *assembly) addIPv6() {
-	p.label("ipv6")
 	p.add(
 		bpf.LoadIndirect{Off: 6, Size: 1},
 		bpf.StoreScratch{Src: bpf.RegA, N: 0},
@@ -293,7 +319,7 @@ func (p *assembly) addIPv6() {
 	p.jump("udp", protoUDP)
 	p.jump("tcp", protoTCP)
 	p.jump("icmpv6", protoICMPv6)
-	p.passIf(protoHopByHop, protoRouting, protoFragment, protoOptions, protoAH, protoIPIP, protoIPv6, protoGRE)
+	p.passIf(protoHopByHop, protoRouting, protoFragment, protoOptions, protoAH, protoIPIP, protoIPv6, protoGRE, protoL2TP, protoUDPLite)
 	p.drop()
 }
 
