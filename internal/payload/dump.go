@@ -1,6 +1,7 @@
 package payload
 
 import (
+	"encoding/hex"
 	"fmt"
 	"html"
 	"regexp"
@@ -354,16 +355,15 @@ func looksLikeBytes(s string) bool {
 	if len(words) == 1 {
 		words, least = strings.FieldsFunc(s, isSeparator), 4
 	}
-	pairs, ruler := 0, 0
+	pairs := 0
+	var b []byte
 	for _, w := range words {
-		if n := countDigits(w); n == len(w) && n%2 == 0 {
+		if v, err := hex.DecodeString(w); err == nil {
 			pairs++
-			if v, err := strconv.ParseUint(w, 16, 8); err == nil && int(v) == ruler {
-				ruler++ // 00 01 02 above the columns
-			}
+			b = append(b, v...)
 		}
 	}
-	return isOffset || pairs >= least && 2*pairs >= len(words) && ruler != pairs
+	return isOffset || pairs >= least && 2*pairs >= len(words) && !isRuler(b)
 }
 
 // rowLen returns the number of bytes of r, which is the distance to
@@ -488,18 +488,15 @@ func (d *dump) repeatLast(r *row) error {
 // leaveOut ends the bytes of the payload at a sign for others: those after it are not next
 // to those before it.
 func (d *dump) leaveOut(no int, sign string) {
-	if d.isOpen && !d.isCut {
-		d.isCut = true
-		d.cur.Notes = append(d.cur.Notes, noteMissing(no, sign))
+	if !d.isOpen || d.isCut {
+		return
 	}
-}
-
-// noteMissing is the sentence about a sign for bytes that are not there.
-func noteMissing(no int, sign string) string {
-	if s := placeholder.FindString(sign); s != "" && !leftOut.MatchString(sign) && utf8.RuneCountInString(s) <= 48 {
-		return fmt.Sprintf("line %d has %s in place of bytes: what is before it is decoded, nothing after it", no, strings.TrimSpace(s))
+	what := "leaves bytes out"
+	if s := strings.TrimSpace(placeholder.FindString(sign)); s != "" && len(s) <= 48 { // of a page, and no payload's
+		what = "has " + s + " in place of bytes"
 	}
-	return fmt.Sprintf("line %d leaves bytes out: what is before it is decoded, nothing after it", no)
+	d.isCut = true
+	d.cur.Notes = append(d.cur.Notes, fmt.Sprintf("line %d %s: what is before it is decoded, nothing after it", no, what))
 }
 
 func (d *dump) endPayload() {

@@ -2,6 +2,7 @@ package payload
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"regexp"
 	"slices"
@@ -143,26 +144,31 @@ var (
 // parseMarked reads lines with <ff> or \ff for a byte. \ff is an escape of C, too: ok is
 // false unless only the bytes begin with a mark.
 func parseMarked(lines []line, marks Marks) (ps []Payload, ok bool) {
+	first := lines[0].text
 	for _, re := range []*regexp.Regexp{angles, slash} {
-		texts := make([]line, len(lines))
+		texts := slices.Clone(lines)
 		for i, l := range lines {
-			l.text = re.ReplaceAllStringFunc(l.text, func(s string) string {
-				v, _ := strconv.ParseUint(strings.Trim(s, `\<>`), 16, 8) // two digits
-				return string([]byte{byte(v)})
+			texts[i].text = re.ReplaceAllStringFunc(l.text, func(s string) string {
+				b, _ := hex.DecodeString(strings.Trim(s, `\<>`)) // two digits
+				return string(b)
 			})
-			texts[i] = l
 		}
-		first := lines[0].text
-		if marks.matches([]byte(first)) || !marks.matches([]byte(texts[0].text)) && !(re == angles && angles.FindStringIndex(first) != nil && first[0] == '<') {
-			continue
+		isOne := re == angles && strings.HasPrefix(first, "<") && texts[0].text != first
+		if !marks.matches([]byte(first)) && (isOne || marks.matches([]byte(texts[0].text))) {
+			return asPayloads(groupLines(texts, marks, asBytes, true)), true
 		}
-		begin := func(s string, n int) []byte { return []byte(s[:min(len(s), n)]) }
-		for _, g := range groupLines(texts, marks, begin, true) {
-			ps = append(ps, Payload{Data: []byte(joinText(g)), Form: Escaped, Line: g[0].no})
-		}
-		return ps, true
 	}
 	return nil, false
+}
+
+func asBytes(s string) ([]byte, error) { return []byte(s), nil }
+
+// asPayloads returns decoded strings as payloads.
+func asPayloads(texts []line) (ps []Payload) {
+	for _, t := range texts {
+		ps = append(ps, Payload{Data: []byte(t.text), Form: Escaped, Line: t.no})
+	}
+	return ps
 }
 
 // parseEscaped reads strings with escapes: quoted ones as languages write them,
@@ -188,18 +194,10 @@ func parseEscaped(lines []line, marks Marks) ([]Payload, error) {
 		}
 		texts = append(texts, line{string(b), 0, l.no})
 	}
-	var out []Payload
-	if !areJoined {
-		for _, t := range texts {
-			out = append(out, Payload{Data: []byte(t.text), Form: Escaped, Line: t.no})
-		}
-		return out, nil
+	if areJoined {
+		texts = groupLines(texts, marks, asBytes, true)
 	}
-	begin := func(s string, n int) []byte { return []byte(s[:min(len(s), n)]) }
-	for _, g := range groupLines(texts, marks, begin, true) {
-		out = append(out, Payload{Data: []byte(joinText(g)), Form: Escaped, Line: g[0].no})
-	}
-	return out, nil
+	return asPayloads(texts), nil
 }
 
 // isQuoted reports whether s holds string literals, and is not the text of one.
@@ -254,25 +252,24 @@ func besideError(l line, at int) *Error {
 func unescape(l line, s string, at int, quote byte) (b []byte, end int, err error) {
 	for at < len(s) {
 		c := s[at]
-		switch {
-		case quote != 0 && c == quote:
+		if quote != 0 && c == quote {
 			return b, at + 1, nil
-		case c != '\\':
-			b = append(b, c)
-			at++
-			continue
 		}
-		v, n := readEscape(s[at+1:])
-		if n == 0 {
-			what := "a backslash that begins no escape"
-			if strings.HasPrefix(s[at+1:], "u") {
-				what = `\u beyond 00ff: not a byte`
+		n := 1
+		if c == '\\' {
+			v, size, ok := readEscape(s[at:])
+			if !ok {
+				what := "a backslash that begins no escape"
+				if strings.HasPrefix(s[at+1:], "u") {
+					what = `\u beyond 00ff: not a byte`
+				}
+				return nil, 0, &Error{Line: l.no, Col: utf8.RuneCountInString(s[:at]) + 1, What: what,
+					Hint: `bytes are written \xff, \u00ff or \377`}
 			}
-			return nil, 0, &Error{Line: l.no, Col: utf8.RuneCountInString(s[:at]) + 1, What: what,
-				Hint: `bytes are written \xff, \u00ff or \377`}
+			c, n = v, size
 		}
-		b = append(b, v)
-		at += 1 + n
+		b = append(b, c)
+		at += n
 	}
 	if quote != 0 {
 		return nil, 0, &Error{Line: l.no, What: fmt.Sprintf("the string does not end: %c is missing", quote),
@@ -281,50 +278,26 @@ func unescape(l line, s string, at int, quote byte) (b []byte, end int, err erro
 	return b, at, nil
 }
 
-// letters are the escapes of one letter, in C, Python, Go, JavaScript and PHP.
-var letters = map[byte]byte{'a': 7, 'b': 8, 't': '\t', 'n': '\n', 'v': 11, 'f': 12, 'r': '\r', 'e': 27,
-	'\\': '\\', '"': '"', '\'': '\'', '?': '?', '`': '`', '$': '$', '/': '/'}
+// escape matches an escape of C, Go, Rust, Python, JavaScript or PHP. \x takes at most two
+// digits. C takes more, which would not fit into a byte.
+var escape = regexp.MustCompile("^\\\\(?:(?:x|u00)([0-9a-fA-F]{2})|x([0-9a-fA-F])|([0-7]{1,3})|([abtnvfre\\\\\"'?`$/]))")
 
-// readEscape reads what follows a backslash, and returns the byte that it stands for and
-// its length; 0 if it is no escape. \x takes at most two digits. C takes more, which
-// would not fit into a byte.
-func readEscape(s string) (v byte, n int) {
-	if s == "" {
-		return 0, 0
+// readEscape returns the byte that the escape at the start of s stands for, and its length.
+func readEscape(s string) (v byte, n int, ok bool) {
+	m := escape.FindStringSubmatch(s)
+	if m == nil {
+		return 0, 0, false
 	}
-	switch c := s[0]; {
-	case c == 'x':
-		v, n = readNumber(s[1:], 2, 16)
-		return v, n + min(n, 1)
-	case c >= '0' && c <= '7':
-		return readNumber(s, 3, 8)
-	case strings.HasPrefix(s, "u00") && len(s) >= 5:
-		if v, n = readNumber(s[3:], 2, 16); n == 2 {
-			return v, 5
+	if letter := m[4]; letter != "" {
+		if i := strings.Index("abtnvfre", letter); i >= 0 {
+			return "\a\b\t\n\v\f\r\x1b"[i], len(m[0]), true
 		}
-		return 0, 0
-	default:
-		if v, ok := letters[c]; ok {
-			return v, 1
-		}
-		return 0, 0
+		return letter[0], len(m[0]), true
 	}
-}
-
-// readNumber reads up to most digits of a base, and returns their value and number. n is
-// 0 if there are none, or if the value does not fit into a byte.
-func readNumber(s string, most, base int) (v byte, n int) {
-	x := 0
-	for n < min(most, len(s)) {
-		d := hexDigit(s[n])
-		if d < 0 || d >= base {
-			break
-		}
-		x = x*base + d
-		n++
+	base := 16
+	if m[3] != "" {
+		base = 8
 	}
-	if x > 0xff {
-		return 0, 0
-	}
-	return byte(x), n
+	x, err := strconv.ParseUint(m[1]+m[2]+m[3], base, 8)
+	return byte(x), len(m[0]), err == nil
 }

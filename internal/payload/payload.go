@@ -211,6 +211,7 @@ func (p *parser) finish() ([]Payload, error) {
 	return checkLimits(out)
 }
 
+// isRuler reports whether b counts from 0, as the numbers above the columns of a dump do.
 func isRuler(b []byte) bool {
 	for i, c := range b {
 		if int(c) != i {

@@ -12,20 +12,18 @@ import (
 
 // parseHex reads lines of hexadecimal digits.
 func parseHex(lines []line, marks Marks) ([]Payload, error) {
-	digits := make([]line, len(lines))
+	digits := slices.Clone(lines)
 	for i, l := range lines {
-		l.text, _ = hexDigits(l.text)
-		digits[i] = l
+		digits[i].text, _ = hexDigits(l.text)
 	}
 	var out []Payload
-	for _, g := range groupLines(digits, marks, decodeHexStart, false) {
-		all := joinText(g)
-		b, err := hex.DecodeString(all)
+	for _, g := range groupLines(digits, marks, hex.DecodeString, false) {
+		b, err := hex.DecodeString(g.text)
 		if err != nil {
-			return nil, &Error{Line: g[0].no, What: fmt.Sprintf("%d hexadecimal digits: half a byte is missing", len(all)),
+			return nil, &Error{Line: g.no, What: fmt.Sprintf("%d hexadecimal digits: half a byte is missing", len(g.text)),
 				Hint: "each byte has two digits"}
 		}
-		out = append(out, Payload{Data: b, Form: Hex, Line: g[0].no})
+		out = append(out, Payload{Data: b, Form: Hex, Line: g.no})
 	}
 	return out, nil
 }
@@ -53,19 +51,11 @@ func hexDigits(s string) (string, bool) {
 
 func isSeparator(r rune) bool { return r == ' ' || r == '\t' || r == ':' || r == '-' }
 
-func decodeHexStart(s string, n int) []byte {
-	b, err := hex.DecodeString(s[:min(len(s), 2*n)])
-	if err != nil {
-		return nil
-	}
-	return b
-}
-
 // urlToStd turns the URL alphabet of base64 into the standard one, and removes blanks.
 var urlToStd = strings.NewReplacer("-", "+", "_", "/", " ", "", "\t", "")
 
 func parseBase64(lines []line, marks Marks) ([]Payload, error) {
-	text := make([]line, len(lines))
+	text := slices.Clone(lines)
 	for i, l := range lines {
 		for at, r := range l.text {
 			if !isBase64(r) {
@@ -73,20 +63,19 @@ func parseBase64(lines []line, marks Marks) ([]Payload, error) {
 					What: fmt.Sprintf("%q fits neither hexadecimal nor base64", r)}
 			}
 		}
-		text[i] = line{urlToStd.Replace(l.text), l.indent, l.no}
+		text[i].text = urlToStd.Replace(l.text)
 	}
 	var out []Payload
-	for _, g := range groupLines(text, marks, decodeBase64Start, false) {
-		all := joinText(g)
-		body := strings.TrimRight(all, "=")
-		if at := strings.IndexByte(body, '='); at >= 0 || len(all)-len(body) > 2 {
-			return nil, &Error{Line: g[0].no, What: "base64 that goes on after its padding", Hint: "put a blank line between two payloads"}
+	for _, g := range groupLines(text, marks, base64.RawStdEncoding.DecodeString, false) {
+		body := strings.TrimRight(g.text, "=")
+		if strings.Contains(body, "=") || len(g.text)-len(body) > 2 {
+			return nil, &Error{Line: g.no, What: "base64 that goes on after its padding", Hint: "put a blank line between two payloads"}
 		}
 		b, err := base64.RawStdEncoding.Strict().DecodeString(body)
 		if err != nil {
-			return nil, &Error{Line: g[0].no, What: "neither hexadecimal nor whole base64: characters are missing at its end"}
+			return nil, &Error{Line: g.no, What: "neither hexadecimal nor whole base64: characters are missing at its end"}
 		}
-		out = append(out, Payload{Data: b, Form: Base64, Line: g[0].no})
+		out = append(out, Payload{Data: b, Form: Base64, Line: g.no})
 	}
 	return out, nil
 }
@@ -97,22 +86,6 @@ func isBase64(r rune) bool {
 		return true
 	}
 	return strings.ContainsRune("+/-_= \t", r)
-}
-
-func decodeBase64Start(s string, n int) []byte {
-	b, err := base64.RawStdEncoding.DecodeString(s[:min(len(s), (n+2)/3*4)&^3])
-	if err != nil {
-		return nil
-	}
-	return b
-}
-
-func joinText(lines []line) string {
-	var b strings.Builder
-	for _, l := range lines {
-		b.WriteString(l.text)
-	}
-	return b.String()
 }
 
 // hexDigit returns the value of a hexadecimal digit, -1 if c is none.
@@ -137,35 +110,26 @@ func (m Marks) matches(b []byte) bool {
 	return slices.ContainsFunc(m, func(mark []byte) bool { return bytes.HasPrefix(b, mark) })
 }
 
-// longest returns the length of the longest mark.
-func (m Marks) longest() (n int) {
-	for _, mark := range m {
-		n = max(n, len(mark))
-	}
-	return n
-}
-
-// groupLines groups the lines that are one payload each, see the package comment. begin
-// returns at least the first n bytes of a line, decoded. With wraps, lines of different
-// lengths can be one payload.
-func groupLines(lines []line, marks Marks, begin func(s string, n int) []byte, wraps bool) [][]line {
+// groupLines joins the lines that are one payload each, see the package comment. decode
+// returns the bytes at the beginning of a line. With wraps, lines of different lengths can
+// be one payload.
+func groupLines(lines []line, marks Marks, decode func(string) ([]byte, error), wraps bool) (out []line) {
+	const start = 64 // characters: longer than any mark in each form, whole groups in base64
 	first := make([]bool, len(lines))
-	marked, n := false, marks.longest()
 	for i := 1; i < len(lines); i++ {
-		first[i] = marks.matches(begin(lines[i].text, n))
-		marked = marked || first[i]
+		b, _ := decode(lines[i].text[:min(len(lines[i].text), start)]) // those before an error
+		first[i] = marks.matches(b)
 	}
-	if !marked && !wraps && !isWrapped(lines) {
-		for i := range first {
-			first[i] = true
+	isEach := !wraps && !slices.Contains(first, true) && !isWrapped(lines)
+	for i := 0; i < len(lines); {
+		var b strings.Builder
+		g := lines[i]
+		for b.WriteString(g.text); i+1 < len(lines) && !first[i+1] && !isEach; i++ {
+			b.WriteString(lines[i+1].text)
 		}
-	}
-	var out [][]line
-	for i := range lines {
-		if i == 0 || first[i] {
-			out = append(out, nil)
-		}
-		out[len(out)-1] = append(out[len(out)-1], lines[i])
+		i++
+		g.text = b.String()
+		out = append(out, g)
 	}
 	return out
 }
