@@ -33,7 +33,7 @@ type cut struct{ n, end int } // number of bytes, offset in rest
 const minOffset = 4
 
 // readRow reads a line as a row with an offset of a base, or without one if base is 0, in
-// which groups have at most size digits; 0 is any. ok is false if it is no such row.
+// which groups have pairs of digits if size is 2. ok is false if it is no such row.
 func readRow(l line, base, size int) (r row, ok bool) {
 	s := strings.TrimLeft(strings.ReplaceAll(l.text, "\u00a0", " "), "|> \t") // frames, quotes of mails
 	if r.line, r.hasOffset = l, base > 0; base > 0 {
@@ -52,8 +52,9 @@ func readRow(l line, base, size int) (r row, ok bool) {
 		r.gap = len(after) - len(s)
 	}
 	r.rest = strings.TrimPrefix(s, "<Buffer ") // how Node.js prints one
-	if r.size = countDigits(r.rest); size > 0 {
-		r.size = min(r.size, size)
+	const pair = 2
+	if r.size = countDigits(r.rest); size == pair {
+		r.size = min(r.size, pair)
 	}
 	for at := 0; r.size > 0 && r.size%2 == 0; {
 		n := countDigits(r.rest[at:])
@@ -212,7 +213,7 @@ func parseDump(lines []line, marks Marks, isDigits bool) (ps []Payload, ok bool,
 		if d.read(lines); len(d.out) > MaxPayloads {
 			return d.out, true, nil
 		}
-		if base == 0 && isDigits && !d.hasText || d.evidence < best || d.evidence == best && (best == 0 || err == nil || d.err != nil) {
+		if isDigits && !d.isProven || d.evidence < best || d.evidence == best && (best == 0 || err == nil || d.err != nil) {
 			continue
 		}
 		best, ps, err = d.evidence, d.out, d.err
@@ -227,6 +228,7 @@ type dump struct {
 	out      []Payload
 	evidence int   // for this reading: a row that is one by itself, or continues another
 	hasText  bool  // text beside a row agreed with it
+	isProven bool  // that did, or an offset is one
 	err      error // the first one
 
 	cur        Payload // being read, if open
@@ -394,6 +396,7 @@ func (d *dump) addRow(r *row, want int) error {
 	const wordOffset, word = 7, 4 // digits of the offsets and groups of hexdump and od -x
 	if r.hasOffset && !r.colon && len(r.offset) == wordOffset && r.size == word && len(r.bytes) == 2*len(r.cuts) {
 		d.evidence++
+		d.isProven = true
 		return &Error{Line: r.no, What: "words of two bytes: in which order depends on the machine that printed them",
 			Hint: "print it with hexdump -C, xxd or od -tx1"}
 	}
@@ -402,8 +405,9 @@ func (d *dump) addRow(r *row, want int) error {
 		c, is = r.end(0, d.width, d.hasText)
 	}
 	follows := r.hasOffset && d.isOpen && d.hasOffsets && r.at == d.next
+	d.isProven = d.isProven || is == agrees || r.hasOffset && (follows || d.isRow(r, r.bytes))
 	switch {
-	case is == unclear && (r.colon || follows):
+	case is == unclear && (r.colon || follows || !r.hasOffset && d.isRow(r, r.bytes)):
 		d.evidence++
 		return &Error{Line: r.no, What: "the bytes and the text beside them do not agree", Hint: "copy the rows whole, or without the text"}
 	case is == unclear:

@@ -38,6 +38,9 @@ func TestParse(t *testing.T) {
 		{"xxd -p", "ffffffff49114e616d6520776974682020737061636500\n6d61700064697200\n", Hex,
 			[]string{`ffffffff49114e616d6520776974682020737061636500 6d61700064697200`}},
 		{"a stream a line", "ffffffff55ffffffff\nffffffff554ba1d522\n", Hex, []string{"ffffffff55ffffffff", ask}},
+		{"a stream a line, of different lengths", "ffffffff69\nffffffff6a00\n", Hex, []string{"ffffffff69", "ffffffff6a00"}},
+		{"words and a stream", "ffff ffff 554b\nffffffff69\n", Hex, []string{"ffffffff554b", "ffffffff69"}},
+		{"pairs, of different lengths", "ff ff ff ff 69\nff ff ff ff 6a 00\n", Hex, []string{"ffffffff69", "ffffffff6a00"}},
 		{"lines that are not wrapped", "0f00\n0a00000000\n", Hex, []string{"0f00", "0a00000000"}},
 		{"blank lines", "ff\n\n \nfe\n", Hex, []string{"ff", "fe"}},
 
@@ -126,6 +129,7 @@ func TestErrors(t *testing.T) {
 		{"row missing", "0x0000:  ffff ffff\n0x0010:  49\n", "line 2: offset 0010 does not follow: the row above ends at 4"},
 		{"text that cannot be theirs", "00000000: ffff 5453  ..XY and more\n", "line 1: the bytes and the text beside them do not agree"},
 		{"digit that is none", "0000  ff ff ff ff  ....\n0004  5g 41 42 43  SABC\n0008  00  .\n", "line 2: not a row of the dump, though it looks like bytes"},
+		{"remark beside digits", "FF FF FF FF 69 // ping\n", "line 1: the bytes and the text beside them do not agree"},
 		{"digit that is none, no offsets", "ff ff ff ff ....\n5g 41 42 43 SABC\n", "line 2: not a row of the dump, though it looks like bytes"},
 		{"line in place of a row", "0x0000:  ffff ffff\nnonsense\n0x0008:  49\n", "line 3: offset 0008 does not follow: the row above ends at 4"},
 		{"repeats up to a heading", "00000000  41 42 43 44\n*\nheading\nother\n00000010  45 46 47 48\n", "line 3: the dump ends with *: how often the row repeats is missing"},
