@@ -283,7 +283,10 @@ func (d *dump) read(lines []line) {
 // readRow reads a line as a row with an offset, or without one if it begins or continues a
 // payload of such rows.
 func (d *dump) readRow(l line) (row, bool) {
-	r, ok := readRow(l, d.base, d.size)
+	r, ok := readRow(l, d.base, 0)
+	if d.isOpen && (r.hasOffset && r.at == d.next || !r.hasOffset && d.hasText) {
+		r, ok = readRow(l, d.base, d.size)
+	}
 	if !ok && d.base > 0 {
 		if bare, isRow := readRow(l, 0, d.size); isRow && (d.isOpen && !d.hasOffsets && !d.isHeaded || d.marks.matches(bare.bytes)) {
 			return bare, true
@@ -348,6 +351,9 @@ func isTextOf(b []byte, l line) bool {
 	return len(s) <= 3*len(b)
 }
 
+// base64Like matches what has letters of both cases and digits in base64.
+var base64Like = regexp.MustCompile(`^[\w+/-]{16,}$`)
+
 // looksLikeBytes reports whether a line that is no row could be one with a mistake in it.
 func looksLikeBytes(s string) bool {
 	words, least := strings.Fields(s), 3
@@ -365,7 +371,8 @@ func looksLikeBytes(s string) bool {
 			b = append(b, v...)
 		}
 	}
-	return isOffset || pairs >= least && 2*pairs >= len(words) && !isRuler(b)
+	isBase64 := base64Like.MatchString(s) && strings.ContainsAny(s, "0123456789") && strings.ToLower(s) != s && strings.ToUpper(s) != s
+	return isBase64 || isOffset || literal.MatchString(s) || pairs >= least && 2*pairs >= len(words) && !isRuler(b)
 }
 
 // rowLen returns the number of bytes of r, which is the distance to

@@ -61,6 +61,7 @@ func TestDumps(t *testing.T) {
 00000002  fe   .
 `, []string{"ffff", "0102", "fe"}},
 		{"offset that does not begin at 0", "00000010: ffff  ..\n00000012: fe  .\n", []string{"fffffe"}},
+		{"dumps of two programs", "0000   ff fe 61   ..a\n00000000: fffe 61  ..a\n", []string{"fffe61", "fffe61"}},
 		{"bars in the text", "00000000  7c 61 7c  ||a||\n", []string{`"|a|"`}},
 		{"UTF-8 in the text", "0000  ff 61  ·a\n", []string{"ff61"}},
 		{"tshark -x", "Frame (3 bytes):\n0000  ff fe 61   ..a\nReassembled (1 byte):\n0000  01   .\n", []string{"fffe61", "01"}},

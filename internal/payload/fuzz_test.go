@@ -169,7 +169,7 @@ func FuzzForms(f *testing.F) {
 				want = append([]byte{0}, b...)
 			}
 			if err != nil || len(got) != 1 || !bytes.Equal(got[0].Data, want) || len(got[0].Notes) > 0 && len(b) != 3 { // [...] can be three bytes
-				t.Fatalf("%s\n%s\n got %x, %v\nwant %x", form, text, got, err, want)
+				t.Fatalf("%s\n%s\n got %+v, %v\nwant %x", form, text, got, err, want)
 			}
 		}
 		text := base64.StdEncoding.EncodeToString(b)
@@ -177,7 +177,7 @@ func FuzzForms(f *testing.F) {
 			return
 		}
 		if got, err := Parse(text, engines); err != nil || len(got) != 1 || !bytes.Equal(got[0].Data, b) {
-			t.Fatalf("base64\n%s\n got %x, %v\nwant %x", text, got, err, b)
+			t.Fatalf("base64\n%s\n got %+v, %v\nwant %x", text, got, err, b)
 		}
 	})
 }

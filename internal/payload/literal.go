@@ -51,9 +51,9 @@ func parseArray(lines []line) (ps []Payload, ok bool, err error) {
 			continue
 		}
 		p := Payload{Form: Array, Line: no}
-		if e := p.addNumbers(text[x[2]:x[3]]); e != nil {
+		if e := p.addNumbers(text[x[2]:x[3]]); e != nil && err == nil {
 			e.Line = no
-			return nil, false, e
+			err = e
 		}
 		if x[4] >= 0 { // Rust: [value; times]
 			n, _ := strconv.Atoi(text[x[4]:x[5]]) // five digits at most
@@ -65,6 +65,8 @@ func parseArray(lines []line) (ps []Payload, ok bool, err error) {
 	switch rest := around.String(); {
 	case len(ps) == 0, strings.Contains(rest, `\`), text[0] == '"', text[0] == '\'':
 		return nil, false, nil
+	case err != nil:
+		return nil, false, err
 	case literal.MatchString(rest):
 		return nil, false, &Error{Line: ps[0].Line, What: "numbers beside the brackets would not be read", Hint: "give the list alone"}
 	}

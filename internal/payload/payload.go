@@ -64,6 +64,7 @@ type Payload struct {
 
 	Notes   []string // sentences: what of the text is not in Data, or contradicts it
 	Skipped []int    // lines around it that hold no bytes
+	isWord  bool     // it is base64 by its letters, and could be a word
 }
 
 // Error is what is wrong with a text, and where. It quotes one character at most: the
@@ -180,6 +181,7 @@ func (p *parser) endBlock() error {
 			p.skipped = append(p.skipped, l.no)
 		}
 	default:
+		ps[0].isWord = ps[0].Form == Base64 && len(p.block) == 1 && word.MatchString(p.block[0].text) && !p.marks.matches(ps[0].Data)
 		ps[0].Skipped = append(p.skipped, ps[0].Skipped...)
 		p.out, p.skipped = append(p.out, ps...), nil
 	}
@@ -197,8 +199,7 @@ func (p *parser) finish() ([]Payload, error) {
 	after := p.skipped
 	p.skipped = nil
 	for _, x := range p.out {
-		isHeading := x.Form == Base64 && !isAll(p.out, Base64) && !p.marks.matches(x.Data)
-		if isHeading || x.Form == Hex && !isAll(p.out, Hex) && isRuler(x.Data) {
+		if x.isWord && !isAll(p.out, Base64) || x.Form == Hex && !isAll(p.out, Hex) && isRuler(x.Data) {
 			p.skipped = append(p.skipped, append(x.Skipped, x.Line)...)
 			continue
 		}
@@ -222,7 +223,8 @@ func isRuler(b []byte) bool {
 }
 
 var (
-	literal  = regexp.MustCompile(`\\[xu0-7]|\b0[xX][0-9a-fA-F]{1,2}\s*,`)
+	literal  = regexp.MustCompile(`\\[xu0-7]|\b0[xX][0-9a-fA-F]{1,2}\s*,|[\[{]\s*[0-9]+\s*,|^[\w+/-]+={1,2}$`)
+	word     = regexp.MustCompile(`^([A-Z]?[a-z]+[0-9]*|[A-Z0-9_]+|\w+( \w+)+)$`)
 	heading  = regexp.MustCompile(`^[\w#=*~|+.:-]{1,40}$`)
 	sentence = regexp.MustCompile(`[ \t]`)
 	letter   = regexp.MustCompile(`[g-zG-Z]`) // of words alone
@@ -232,7 +234,7 @@ var (
 func isProse(lines []line) bool {
 	return !slices.ContainsFunc(lines, func(l line) bool {
 		isText := heading.MatchString(l.text) || sentence.MatchString(l.text) && letter.MatchString(l.text)
-		return !isText || literal.MatchString(l.text) || looksLikeBytes(l.text)
+		return !isText || looksLikeBytes(l.text)
 	})
 }
 

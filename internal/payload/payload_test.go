@@ -66,6 +66,7 @@ func TestParse(t *testing.T) {
 		{"PHP", `$q = "\xFF\xFF\xFF\xFF" . "UK\xA1\xD5\"";`, Escaped, []string{ask}},
 		{"octal", `"\377\377\377\377i\0"`, Escaped, []string{`ffffffff "i" 00`}},
 		{"octal next to a digit", `"\0001\18"`, Escaped, []string{`00 "1" 01 "8"`}},
+		{"brackets in a string", `"\xff [1, 300] {0x5} \0"`, Escaped, []string{`ff " [1, 300] {0x5} " 00`}},
 		{"no escapes", `"s"`, Escaped, []string{`"s"`}},
 
 		{"C array", "{0xff, 0xff, 0xff, 0xff, 0x55, 0x4b, 0xa1, 0xd5, 0x22}", Array, []string{ask}},
@@ -130,6 +131,8 @@ func TestErrors(t *testing.T) {
 		{"text that cannot be theirs", "00000000: ffff 5453  ..XY and more\n", "line 1: the bytes and the text beside them do not agree"},
 		{"digit that is none", "0000  ff ff ff ff  ....\n0004  5g 41 42 43  SABC\n0008  00  .\n", "line 2: not a row of the dump, though it looks like bytes"},
 		{"remark beside digits", "FF FF FF FF 69 // ping\n", "line 1: the bytes and the text beside them do not agree"},
+		{"string among rows", "ff ff ff ff ....\n\"\\xff\\xff\"\n", "line 2: not a row of the dump, though it looks like bytes"},
+		{"list among rows", "0000  ff ff ff ff  ....\n[1, 2, 3]\n", "line 2: not a row of the dump, though it looks like bytes"},
 		{"digit that is none, no offsets", "ff ff ff ff ....\n5g 41 42 43 SABC\n", "line 2: not a row of the dump, though it looks like bytes"},
 		{"line in place of a row", "0x0000:  ffff ffff\nnonsense\n0x0008:  49\n", "line 3: offset 0008 does not follow: the row above ends at 4"},
 		{"repeats up to a heading", "00000000  41 42 43 44\n*\nheading\nother\n00000010  45 46 47 48\n", "line 3: the dump ends with *: how often the row repeats is missing"},
