@@ -105,6 +105,7 @@ type batch struct {
 	notes        [][]byte            // comments of packets
 	origins      []origin            // of packets, as rares
 	totals       readerTotals        // of the reader, after this batch
+	steps        clockSteps          // of the clock so far
 	translations []tally.Translation // known so far
 	copiesAt     copiesAt            // the places with most copies so far
 	seed         uint64              // of hashes, see reader.setSeed

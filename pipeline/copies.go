@@ -53,6 +53,7 @@ type copies struct {
 	originals    [][2]original // nil until the first packet that is looked up
 	census       census
 	translations translations
+	stamp        int64 // of the packet at hand, as captured
 }
 
 // original is what is remembered of equal packets: how many of them there were at each place. It has
@@ -169,6 +170,7 @@ func (c *copies) isCopy(it *item, p *capture.Packet, seed uint64) bool {
 		return false
 	}
 	at := c.places.find(p)
+	c.stamp = p.Nanos
 	if c.census.isOpen {
 		c.translations.add(it, at)
 		if c.census.add(sumOf(seed, &it.Packet), at, it) {
@@ -195,7 +197,7 @@ func (c *copies) isCopyAt(at uint8, it *item, seed uint64) bool {
 	if c.mode == DedupOn && it.IPID != 0 {
 		repeats = max(repeats, 2)
 	}
-	now := uint32(it.nanos / 1000)
+	now := uint32(c.stamp / 1000)
 	pair := &c.originals[sum%pairsRemembered]
 	o := &pair[0]
 	if o.sum != uint32(sum>>32) && (pair[1].sum == uint32(sum>>32) || now-pair[1].last > now-o.last) {

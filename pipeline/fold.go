@@ -33,6 +33,7 @@ type fold struct {
 	reader       readerTotals        // after the last batch merged
 	copiesAt     copiesAt            // likewise
 	translations []tally.Translation // likewise
+	steps        clockSteps          // likewise
 	parts        [Partitions]totals
 	packets      PacketSink      // nil: packets are not wanted
 	unmatched    uint64          // messages that Config.Filter did not choose, besides those in parts
@@ -136,7 +137,7 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	if f.packets != nil && err == nil {
 		err = f.packets.AddPackets(&b.raw)
 	}
-	f.reader, f.copiesAt, f.translations = b.totals, b.copiesAt, b.translations
+	f.reader, f.copiesAt, f.translations, f.steps = b.totals, b.copiesAt, b.translations, b.steps
 	if n := len(b.items); f.hold != nil && n > 0 && err == nil && !enough {
 		f.outcomes.now = max(f.outcomes.now, b.items[n-1].age)
 		enough, err = f.release(false)

@@ -72,7 +72,7 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 			r.giveGaps(i)
 			b.notes = r.inputs.collectComments(&b.raw, i, b.notes)
 		}
-		r.readPacket(&b.raw.Packets[i])
+		r.readPacket(&b.raw.Packets[i], b.raw.Packets[i+1:])
 	}
 	r.giveGaps(len(b.raw.Packets))
 	if b.err == nil {
@@ -94,7 +94,7 @@ func (r *reader) copyTotals(b *batch) {
 	if v := r.copies.translations.version; v != r.listed {
 		r.listed, r.translations = v, r.copies.translations.list()
 	}
-	b.translations = r.translations
+	b.translations, b.steps = r.translations, r.clock.steps
 	b.totals = r.n
 }
 
@@ -153,17 +153,17 @@ func (r *reader) giveGaps(i int) {
 		it := item{kind: kindGap, moment: r.now, rare: r.b.addRare(rare{damage: g})}
 		it.age = r.clock.age
 		if i < len(raw.Packets) {
-			it.frame, it.nanos = raw.Packets[i].No, raw.Packets[i].Nanos
+			it.frame, it.nanos = raw.Packets[i].No, addStamp(raw.Packets[i].Nanos, r.clock.ahead)
 		}
 		r.b.giveAll(it)
 	}
 }
 
-// readPacket decodes one packet and gives it to its partition.
-func (r *reader) readPacket(p *capture.Packet) {
+// readPacket decodes one packet and gives it to its partition. next are those that follow.
+func (r *reader) readPacket(p *capture.Packet, next []capture.Packet) {
 	r.n.packets++
 	r.n.bytes += uint64(len(p.Data))
-	r.advanceTime(p)
+	r.advanceTime(p, next)
 	it := r.b.spare()
 	it.kind, it.rare, it.Outer = kindDatagram, nil, &r.ways
 	it.frame, it.nanos, it.age, it.from = r.now.frame, r.now.nanos, r.now.age, r.now.from
@@ -287,16 +287,18 @@ func (r *reader) giveBegun(it *item) {
 	r.b.appendItem(&x)
 }
 
-// advanceTime advances the clock to a packet, and gives a tick if one is due.
-func (r *reader) advanceTime(p *capture.Packet) {
-	if r.n.packets == 1 {
-		r.n.first, r.n.last = p.Nanos, p.Nanos
-	}
-	r.n.first, r.n.last = min(r.n.first, p.Nanos), max(r.n.last, p.Nanos)
-	if r.clock.observe(p.Nanos) {
+// advanceTime advances the clock to a packet, and gives a tick if one is due. next are the packets
+// that follow it in the batch.
+func (r *reader) advanceTime(p *capture.Packet, next []capture.Packet) {
+	nanos, back := r.clock.observe(p, next)
+	if back {
 		r.n.backwards++
 	}
-	r.now.frame, r.now.nanos, r.now.age = p.No, p.Nanos, r.clock.age
+	if r.n.packets == 1 {
+		r.n.first, r.n.last = nanos, nanos
+	}
+	r.n.first, r.n.last = min(r.n.first, nanos), max(r.n.last, nanos)
+	r.now.frame, r.now.nanos, r.now.age = p.No, nanos, r.clock.age
 	r.now.from = r.inputs.originOf(p, r.b)
 	r.giveTickIfDue()
 }

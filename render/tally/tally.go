@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
+	"time"
 
 	"qsniff/internal/digits"
 	"qsniff/reassembly"
@@ -43,6 +44,7 @@ type Run struct {
 	// Merged counts frames that held several datagrams, merged by offload on the capturing host;
 	// Segments counts these datagrams.
 	Merged, Segments uint64
+	Clock            Clock
 	// Backwards counts packets whose time lies before an earlier packet's; they
 	// were treated as if no time had passed.
 	Backwards uint64
@@ -113,6 +115,33 @@ func (r *Run) TranslationsSentence() string {
 		b = fmt.Appendf(b, ", and %d more", n)
 	}
 	return string(b)
+}
+
+// Clock is how often the clock of the capturing host was set back, at which packet and corrected
+// time first, and by how many nanoseconds first and in all. Later times are corrected by that.
+type Clock struct {
+	Steps      int
+	Frame      uint64
+	Nanos      int64
+	First, All int64
+	Early      int64 // by how much stamps begin before 1970, and all are taken to be later
+}
+
+// ClockSentence returns how the clock was set back, in one sentence without a full stop. It is empty
+// if it was not.
+func (r *Run) ClockSentence() string {
+	c := &r.Clock
+	switch {
+	case c.Steps == 0 && c.Early > 0:
+		return fmt.Sprintf("Time stamps begin %s before 1970: all are shown as if they began in 1970", digits.Span(time.Duration(c.Early)))
+	case c.Steps == 0:
+		return ""
+	case c.Steps == 1:
+		return fmt.Sprintf("The clock of the capture was set back by %s at packet %s: later times are shown as if it had not been",
+			digits.Span(time.Duration(c.First)), digits.Grouped(int64(c.Frame)))
+	}
+	return fmt.Sprintf("The clock of the capture was set back %d times, by %s in all, first by %s at packet %s: later times are shown as if it had not been",
+		c.Steps, digits.Span(time.Duration(c.All)), digits.Span(time.Duration(c.First)), digits.Grouped(int64(c.Frame)))
 }
 
 // CopiesSentence returns what people must know of copies, in one sentence without a full stop: how many

@@ -94,7 +94,7 @@ func (p *statsPage) writeOverview() {
 	case p.s.Requests+p.s.Replies == 0 && p.s.Others > 0:
 		p.writeLine(0, "None of the messages is of the servers that --servers names.")
 	}
-	for _, s := range []string{run.CopiesSentence(), run.TranslationsSentence()} {
+	for _, s := range []string{run.CopiesSentence(), run.TranslationsSentence(), run.ClockSentence()} {
 		if s != "" {
 			p.writeLine(0, "%s.", s)
 		}
