@@ -60,6 +60,7 @@
 //	Squad             type 1: events; the probe is an empty packet of type 2, seven
 //	                  bytes 00 01 00 00 00 xx xx follow its mirror
 //	PocketMine        wrong sizes in replies
+//	rcon-server (npm) type 3 accepts a login, type -1 refuses it, with its id
 //
 // Where a server puts one id into all replies the order says what they answer.
 //

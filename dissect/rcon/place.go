@@ -45,6 +45,8 @@ type place struct {
 	isGuess bool
 	// preamble marks the empty packet before the answer to a login.
 	preamble bool
+	// isLoginAnswer marks the answer to a login in a type of the server's own.
+	isLoginAnswer bool
 }
 
 // Bodies with a meaning.
@@ -75,6 +77,8 @@ func (s *session) placeReply(p *packet, sure bool) place {
 	pl := place{asked: -1}
 	switch {
 	case p.num == numAuthResponse:
+	case p.num != numValue && s.auth == authAsked && p.id == s.authID:
+		pl.isLoginAnswer = true
 	case p.num != numValue:
 		if s.findRequest(p.id) < 0 && !(s.cur.open && s.cur.id == p.id) {
 			pl.role = push

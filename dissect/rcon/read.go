@@ -224,7 +224,7 @@ func (r *reader) addRole(p *packet, pl *place) {
 		r.m.Key = r.s.asked[pl.asked].seq
 	case pl.part > 1:
 		r.m.Key = r.s.cur.seq
-	case pl.preamble, p.num == numAuthResponse && r.s.auth == authAsked:
+	case pl.preamble, pl.isLoginAnswer, p.num == numAuthResponse && r.s.auth == authAsked:
 		r.m.Key = r.s.authSeq
 	}
 }
@@ -263,6 +263,10 @@ func (r *reader) raiseReplyFindings(p *packet, pl *place) {
 			r.raise(&codeAuthOrder, number(s.preamble), 0)
 		}
 		return
+	}
+	if pl.isLoginAnswer && p.num == failedID {
+		r.m.Refused = true
+		r.raise(&codeAuthFailed, 1, 0)
 	}
 	if pl.part > 1 && s.cur.overtaken && !s.cur.continuesRaised {
 		r.raise(&codeContinues, uint64(pl.part), 1)

@@ -225,7 +225,10 @@ func (s *session) addReply(v *view, frame uint64, m *dissect.Message, p *packet,
 	}
 	switch {
 	case p.num == numAuthResponse:
-		s.addLoginAnswer(p)
+		s.addLoginAnswer(p.id)
+		return
+	case pl.isLoginAnswer: // its id is the login's, and its type says the rest
+		s.addLoginAnswer(p.num)
 		return
 	case pl.preamble:
 		s.preamble = true
@@ -255,11 +258,11 @@ func (s *session) addReply(v *view, frame uint64, m *dissect.Message, p *packet,
 	s.addPart(frame, m, p)
 }
 
-// addLoginAnswer adds the answer to a login. Id -1 refuses it; others are the
+// addLoginAnswer adds the answer to a login: -1 refuses it. Other ids are the
 // login's own, or the one that the server puts into all its packets.
-func (s *session) addLoginAnswer(p *packet) {
+func (s *session) addLoginAnswer(id int32) {
 	switch {
-	case p.id != failedID:
+	case id != failedID:
 		s.auth = authDone
 	case s.auth != authNone:
 		s.auth = authFailed

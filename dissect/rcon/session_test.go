@@ -353,6 +353,15 @@ func TestSessionStart(t *testing.T) {
 		{"refused", []say{c(5, numAuth, "x"), s(-1, numAuthResponse, "")}, `
 			> AUTH id=5 body=*** RCN-08
 			< AUTH_RESPONSE id=-1 body="" RCN-01 RCN-02`},
+		{"accepted and refused with types of the server's own", []say{c(5, numAuth, "x"), s(0, numPush, "1"), s(5, numAuth, ""), c(6, numExec, "a"),
+			c(7, numAuth, "y"), s(7, -1, ""), c(8, numExec, "b")}, `
+			> AUTH id=5 body=*** RCN-08
+			< OTHER id=0 body="1" role="push"
+			< OTHER id=5 body=***
+			> EXECCOMMAND id=6 body="a"
+			> AUTH id=7 body=***
+			< OTHER id=7 body="" RCN-01
+			> EXECCOMMAND id=8 body="b" RCN-04`},
 		{"command without a login", []say{c(5, numExec, "status"), s(-1, numAuthResponse, "")}, `
 			> EXECCOMMAND id=5 body="status" RCN-04
 			< AUTH_RESPONSE id=-1 body="" RCN-01`},
