@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"net/netip"
 	"slices"
 
@@ -24,6 +25,15 @@ type kindKey struct {
 	typ   *dissect.Type
 	isTCP bool
 	text  string
+}
+
+// keyOf returns the key of a request with these bytes. NULs at the end of a datagram do not count: some clients end a
+// command with one, others with none.
+func keyOf(typ *dissect.Type, isTCP bool, text []byte) kindKey {
+	if !isTCP {
+		text = bytes.TrimRight(text, "\x00")
+	}
+	return kindKey{typ, isTCP, string(text)}
 }
 
 // kind is requests that are the same but for the number that they bring back.
@@ -60,7 +70,7 @@ func newBook(server netip.AddrPort) *Book {
 
 // find returns the kind of a request, or nil.
 func (b *Book) find(typ *dissect.Type, isTCP bool, text []byte) *kind {
-	k := b.kinds[kindKey{typ, isTCP, string(text)}]
+	k := b.kinds[keyOf(typ, isTCP, text)]
 	if k != nil && len(k.answer) > 0 {
 		return k
 	}

@@ -112,7 +112,7 @@ func (c *Collector) kindOf(b *Book, isTCP bool, n *note) *kind {
 	if n.brings || n.numberAt.hi > 0 {
 		text = without(text, n.numberAt)
 	}
-	at := kindKey{n.typ, isTCP, string(text)}
+	at := keyOf(n.typ, isTCP, text)
 	if k := b.kinds[at]; k != nil {
 		return k
 	}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -147,4 +148,16 @@ func FuzzAnswer(f *testing.F) {
 			t.Error("the request was changed")
 		}
 	})
+}
+
+// TestNULAtTheEnd: a command is the same with a NUL after it and without. Clients send both.
+func TestNULAtTheEnd(t *testing.T) {
+	reg := protos.Registry(t)
+	s := NewServer(reg, collect(t, reg, "../pcapfiles/goldsource/rcon.pcap")[0])
+	for _, end := range []string{"\n", "\n\x00"} {
+		request := fmt.Sprintf("\xff\xff\xff\xffrcon %d \"open sesame\" status%s", s.numberOf(client.Addr()), end)
+		if got := s.Answer(client, []byte(request)); got.Outcome != Answered || len(got.Datagrams) != 1 {
+			t.Errorf("%q: %v with %d datagrams, want an answer in one", request, got.Outcome, len(got.Datagrams))
+		}
+	}
 }
