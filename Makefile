@@ -8,6 +8,7 @@ DIST        ?= dist
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 GROUP       ?=
 MODULE      ?=
+NAMES       ?=
 PARTS       ?=
 PACKETS     ?= 1000000
 PLATFORMS   ?= linux/amd64 linux/arm64 linux/armv7 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
@@ -22,7 +23,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
-.PHONY: help build hub install share demo page site test test-all test-live test-fleet test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients deps clean
+.PHONY: help build hub install share demo page site test test-all test-live test-fleet test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients record deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -145,6 +146,9 @@ module-path: ## change the path of the module to MODULE, in go.mod and all sourc
 
 clients: ## install the query clients that a test compares with
 	sh internal/test/install-clients
+
+record: ## record pcapfiles/recorded anew: other people's clients and servers, in a network namespace; as root, with a network to install them; ten minutes
+	GO='$(GO)' sh internal/test/recorded/record $(NAMES)
 
 # Where pcap.h is missing it is installed if that takes no password, else the build goes
 # on without. No other target but clients installs anything.

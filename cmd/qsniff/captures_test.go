@@ -27,6 +27,9 @@ func captures(t testing.TB) []string {
 	return names
 }
 
+// isRecorded reports whether a capture was recorded, and so has no source.
+func isRecorded(name string) bool { return filepath.Base(filepath.Dir(name)) == "recorded" }
+
 // eachCapture runs check on every capture i, several at once. They are done when t is:
 // what sums them up belongs into t.Cleanup.
 func eachCapture(t *testing.T, check func(t *testing.T, i int, name string)) {

@@ -43,6 +43,10 @@ func parseFile(t *testing.T, path string) (*Capture, []byte) {
 	return c, out.Bytes()
 }
 
+// recordedGroup is the folder of captures that were recorded: they have no source, and internal/test/recorded
+// says what is in them.
+const recordedGroup = "recorded"
+
 // TestGoldenCurrent fails when a source changed and its capture did not, and
 // when a capture has lost its source.
 func TestGoldenCurrent(t *testing.T) {
@@ -60,6 +64,9 @@ func TestGoldenCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range captures {
+		if filepath.Base(filepath.Dir(path)) == recordedGroup {
+			continue
+		}
 		if _, err := os.Stat(strings.TrimSuffix(path, ".pcap") + ".hex"); err != nil {
 			t.Error(err)
 		}
