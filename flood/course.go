@@ -109,6 +109,7 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 		return
 	}
 	in.Proto, in.Frame, in.Baseline, in.SourceSketch = s.server.Proto, start.Frame, s.server.Usual(), &c.sources
+	in.IsSampled = s.server.IsSampled()
 	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
 	c.countedTo = s.Now
 	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false

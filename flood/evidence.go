@@ -147,7 +147,10 @@ func (a *account) addRate(s timedSentences) {
 		s.add("%s, most of them from %s", text, in.Top[0].Addr) // how many others came by is beside the point
 		return
 	}
-	if each := float64(in.Requests) / max(in.Sources, 1); in.Sources >= 1.5 {
+	if each := float64(in.Requests) / max(in.Sources, 1); in.IsSampled {
+		s.add("%s, in samples from %s at least", text, plural("source", in.Sources))
+		return
+	} else if in.Sources >= 1.5 {
 		s.add("%s from %s, %s each", text, plural("source", in.Sources), count(each))
 		return
 	}

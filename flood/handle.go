@@ -10,7 +10,7 @@ import (
 // is known to have answered lately.
 func (d *Detector) handleRequest(s *track.Sighting) {
 	b := &d.book
-	b.requests++
+	b.requests += uint64(s.Count())
 	x, isOwn := &d.side, d.own.names != nil && d.own.takeRequest(s)
 	if isOwn {
 		x = &d.own.side
@@ -65,7 +65,7 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	}
 	// A server that is watched closely gets so many requests that its replies count as
 	// asked for: pairs are not kept for it.
-	isWanted := w != nil && b.Now-w.LastAsked < 2*askedPeriod || d.wasAsked(s)
+	isWanted := s.IsSample() || w != nil && b.Now-w.LastAsked < 2*askedPeriod || d.wasAsked(s)
 	isWhole := s.What != track.IsPart || s.Flags&track.First != 0
 	x.networks.handleReply(s, w, isWhole)
 	d.victims.countReply(s, isWanted)

@@ -122,11 +122,12 @@ func (t Target) String() string {
 // target over a stretch of time. Times are Unix nanoseconds of packets. A figure that the
 // capture cannot give is -1 and named in Missing.
 type Incident struct {
-	ID       uint64 // from 1, in the order of detection
-	Campaign uint64 // ID of the first incident of the campaign
-	Kind     Kind
-	Level    Level
-	Target   Target
+	IsSampled bool   // packets that are samples show it: counts and rates are multiplied, sources are those of the samples
+	ID        uint64 // from 1, in the order of detection
+	Campaign  uint64 // ID of the first incident of the campaign
+	Kind      Kind
+	Level     Level
+	Target    Target
 	// Servers is how many servers of a network the incident is spread over, or how many a
 	// note is about: those that the same sources ask, or the open amplifiers of a network; 0:
 	// one. Targets lists them, at most 64, of a

@@ -26,22 +26,22 @@ func (x *Seen) Sight(s *track.Sighting) {
 		if s.Asks == 0 {
 			return
 		}
-		x.Queries++
+		x.Queries += uint64(s.Count())
 		x.countServer(&s.Dst, s.DstPort, s.ServerHash)
 	case track.IsReply, track.IsChallenge:
-		x.Replies++
+		x.Replies += uint64(s.Count())
 		x.countServer(&s.Src, s.SrcPort, s.ServerHash)
 	case track.IsPart:
 		if s.Flags&track.First != 0 {
-			x.Replies++
+			x.Replies += uint64(s.Count())
 			x.countServer(&s.Src, s.SrcPort, s.ServerHash)
 		}
 	case track.IsJunk:
 		if s.Foreign == 0 {
-			x.Junk++
+			x.Junk += uint64(s.Count())
 		}
 	case track.IsLogin:
-		x.Logins++
+		x.Logins += uint64(s.Count())
 		x.countServer(&s.Dst, s.DstPort, s.ServerHash)
 	}
 }

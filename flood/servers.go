@@ -100,18 +100,18 @@ func markOf(h *track.Host, port uint16) uint64 {
 // countPacket counts a packet to a server that is not watched closely, and returns how many
 // came in these ten seconds. If that makes it worth watching closely and there is room, it
 // returns the server, else nil. hasKey reports whether the packet brings a challenge.
-func (x *servers) countPacket(e track.End, hash uint64, hasKey bool) (w *watched, inPane uint32) {
+func (x *servers) countPacket(e track.End, hash uint64, n uint32, hasKey bool) (w *watched, inPane uint32) {
 	l := x.light.Get(e)
 	if l == nil {
 		l, _ = x.light.Put(e)
 		*l = lightServer{sec: x.Now, paneStart: x.Now, firstAsked: x.Now}
 	}
-	isBusy := l.countPackets(1, x.Now)
+	isBusy := l.countPackets(n, x.Now)
 	if hasKey && l.lastChallenge != 0 {
-		l.echoes++
+		l.echoes += n
 	}
 	inPane = l.inPane
-	if isBusy || l.count == 1 && x.isOwn != nil && x.isOwn(e.AddrPort()) {
+	if isBusy || l.count == n && x.isOwn != nil && x.isOwn(e.AddrPort()) {
 		w = x.promote(e, hash, l, isBusy)
 	}
 	return w, inPane

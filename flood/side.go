@@ -45,7 +45,7 @@ func (x *side) finish() {
 // watched closely. Else it is counted coarsely there, from the server's second packet in ten
 // seconds on: whoever sprays random addresses asks each of them once.
 func (x *side) countPacket(s *track.Sighting, isSummed bool) *watched {
-	w, n := x.servers.countPacket(s.To(), s.ServerHash, s.Flags&track.HasKey != 0)
+	w, n := x.servers.countPacket(s.To(), s.ServerHash, s.Count(), s.Flags&track.HasKey != 0)
 	switch {
 	case isSummed || n < 2:
 	case n == 2: // with the first

@@ -142,7 +142,11 @@ func (w *watched) judgedRate(f *m.Features) float64 {
 // about the present rate, and not about queries added up, or one source.
 func (w *watched) checkAlarm(b *book) (hasAlarm, isLoud bool) {
 	lim := &b.lim
-	one, ten := float64(w.Sum(b.Now, 1).Queries), float64(w.Sum(b.Now, 10).Queries)/10
+	sum := w.Sum(b.Now, 10)
+	one, ten := float64(w.Sum(b.Now, 1).Queries), float64(sum.Queries)/10
+	if w.IsTooFew(sum.Queries) {
+		one, ten = 0, 0
+	}
 	if one >= max(lim.BurstRate, lim.BurstFactor*w.Base) {
 		w.burstStreak = min(w.burstStreak, 250) + 1
 	} else {
@@ -164,6 +168,9 @@ func (w *watch) hasTrial() bool { return w.numTrials > 0 }
 // applyTrials applies the rules that are tried for the server's incidents to a packet to or
 // from it.
 func (w *watched) applyTrials(s *track.Sighting, proven bool) {
+	if s.IsSample() { // limits act on what is between samples
+		return
+	}
 	for _, t := range w.trials[:w.numTrials] {
 		t.Apply(s, proven)
 	}

@@ -99,13 +99,14 @@ func (m *Meter) addRequest(s *track.Sighting) {
 	x := m.slots.list[at]
 	x.In.add(s)
 	x.LastSeen, x.seen = s.Nanos, s.Age
-	x.kinds[kind].Messages++
+	n := uint64(s.Count())
+	x.kinds[kind].Messages += n
 	for _, r := range [...]*row{&x.row, &m.window.kinds[kind]} {
-		c := m.window.follow(r).countRequest(m.window.at)
-		c.BytesIn += uint64(s.Bytes)
-		c.wireIn += uint64(s.Wire)
+		c := m.window.follow(r).countRequests(m.window.at, n)
+		c.BytesIn += n * uint64(s.Bytes)
+		c.wireIn += n * uint64(s.Wire)
 	}
-	if s.Asks == 0 { // nobody answers it
+	if s.Asks == 0 || s.IsSample() { // nobody answers it, or the answer is hardly among the samples
 		return
 	}
 	now := microsOf(s.Age)
@@ -139,7 +140,7 @@ func (m *Meter) addReply(s *track.Sighting) {
 	x := m.slots.list[at]
 	x.Out.add(s)
 	hash, now := hashOf(s), microsOf(s.Age)
-	asks, isWhole := s.Asks, true
+	asks, isWhole, n := s.Asks, true, s.Count()
 	last := m.pairs.last(hash, now) // of the request that it answers, as far as that is known
 	kind := m.kinds.of(s.Type)
 	if last != nil {
@@ -152,10 +153,10 @@ func (m *Meter) addReply(s *track.Sighting) {
 		if r := m.pairs.waiting(hash, asks, &m.kinds, now); r != nil {
 			kind = r.kind
 			m.answer(r, s, at)
-		} else {
+		} else if !s.IsSample() {
 			x.Unasked++
 		}
-		x.kinds[m.kinds.of(s.Type)].Messages++
+		x.kinds[m.kinds.of(s.Type)].Messages += uint64(n)
 	}
 	x.LastAnswer, x.seen = s.Nanos, s.Age
 	if last != nil && last.flags&isProven == 0 {
@@ -164,10 +165,10 @@ func (m *Meter) addReply(s *track.Sighting) {
 	for _, r := range [...]*row{&x.row, &m.window.kinds[kind]} {
 		c := m.window.follow(r).cell(m.window.at)
 		if isWhole {
-			c.Replies++
+			c.Replies += n
 		}
-		c.BytesOut += uint64(s.Bytes)
-		c.wireOut += uint64(s.Wire)
+		c.BytesOut += uint64(n) * uint64(s.Bytes)
+		c.wireOut += uint64(n) * uint64(s.Wire)
 	}
 }
 

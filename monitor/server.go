@@ -44,8 +44,8 @@ type Counts struct {
 type Traffic struct{ Packets, Bytes uint64 }
 
 func (t *Traffic) add(s *track.Sighting) {
-	t.Packets++
-	t.Bytes += uint64(s.Wire)
+	t.Packets += uint64(s.Count())
+	t.Bytes += uint64(s.Count()) * uint64(s.Wire)
 }
 
 // KindCounts are the counters of a kind of message at a server.

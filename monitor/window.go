@@ -108,11 +108,11 @@ func (c *cell) decide(o Outcome, n uint32) {
 	}
 }
 
-// countRequest counts a request in a point.
-func (r *row) countRequest(at int) *cell {
+// countRequests counts n requests in a point.
+func (r *row) countRequests(at int, n uint64) *cell {
 	c := r.cell(at)
-	c.Requests++
-	r.requests++
+	c.Requests += uint32(n)
+	r.requests += n
 	return c
 }
 

@@ -9,7 +9,8 @@ type Way struct {
 	// the MPLS stack, the GRE key (NVGRE: subnet in the upper 24 bits), the
 	// ERSPAN session, the VXLAN or Geneve network, the GTP-U endpoint, the call
 	// of PPTP, the session of L2TP, the tunnel of EoIP, the association number of
-	// MACsec, the whole tag of a switch; 0 if there is none.
+	// MACsec, the whole tag of a switch, the source
+	// of an sFlow sample; 0 if there is none.
 	ID uint32
 	// Src and Dst are the ends of a tunnel over IP, with ports if it is over
 	// UDP. They are not valid in the other kinds.
@@ -40,12 +41,13 @@ const (
 	WayGUE                     // draft-ietf-intarea-gue, and Linux's FOU, which has no header
 	WayMACsec                  // IEEE 802.1AE, not encrypted
 	WaySwitch                  // tags of switch chips: DSA, EDSA, Broadcom
+	WaySFlow                   // version 5: a sample in a datagram to a collector
 	NumWayKinds                // number of kinds
 )
 
 var wayNames = [NumWayKinds]string{
 	"VLAN", "PPPoE", "MPLS", "GRE", "ERSPAN", "VXLAN", "Geneve", "GTP-U", "IP in IP",
-	"TZSP", "PPTP", "L2TP", "EoIP", "GUE", "MACsec", "switch tag",
+	"TZSP", "PPTP", "L2TP", "EoIP", "GUE", "MACsec", "switch tag", "sFlow",
 }
 
 func (k WayKind) String() string { return wayNames[k] }

@@ -44,6 +44,8 @@ type item struct {
 	*rare // never nil in a batch
 	kind  kind
 	part  uint8 // the partition it is for, or allPartitions
+	// weight is how many packets this one stands for, as track.Sighting.Weight.
+	weight uint32
 }
 
 // moment is when and where a packet was captured.
@@ -58,10 +60,12 @@ type moment struct {
 type rare struct {
 	pieces []reassembly.Piece // of a datagram joined from fragments
 	place  []reassembly.Piece // of one that was merged with others: where in the payload of its frame it is
-	why    string             // of an abandoned one: what became of the other fragments
-	ways   []netlayer.Way     // tunnels around the packet, outermost first
-	damage *capture.Gap       // of a gap
-	icmp   icmp               // of a quoted one
+	// isSample is set of a packet that is a sample in another one: its bytes have no place of their own.
+	isSample bool
+	why      string         // of an abandoned one: what became of the other fragments
+	ways     []netlayer.Way // tunnels around the packet, outermost first
+	damage   *capture.Gap   // of a gap
+	icmp     icmp           // of a quoted one
 }
 
 // origins returns which frames brought which bytes; nil if one brought all, at the start of its payload.

@@ -57,6 +57,9 @@ type Config struct {
 	// line before are cut alike then.
 	CutsToMicros bool
 
+	// Sampled is of how many packets the source has one; 0 or 1: it has all.
+	Sampled uint32
+
 	// Seed keys the hashes by which numbers are estimated and copies recognised; tables
 	// have seeds of their own. It must be random on live traffic. If it is 0, the seed is
 	// made of the first packet, see seedOf.

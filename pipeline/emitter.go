@@ -111,7 +111,7 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	if !e.wantsFacts {
 		return
 	}
-	f.Packets = uint32(max(len(s.frames), 1))
+	f.Packets, f.Weight = uint32(max(len(s.frames), 1)), e.now.item.weight
 	f.Wire = f.Bytes + f.Packets*headerBytes(s)
 	if s.isReply && m.Type != nil && m.Type.Asks.Has(dissect.Describing) && !s.isMismatched() {
 		f.GamePort = gamePortOf(m)

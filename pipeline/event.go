@@ -92,6 +92,7 @@ func (e *eventMaker) addPieces(pieces []reassembly.Piece) {
 func (e *eventMaker) addOriginOf(s *payload, it *item) {
 	o := &e.event.Origin
 	o.IsLate = it.kind != kindDatagram && it.kind != kindSegment || it.frame != s.frame
+	o.HasNoPlace = it.rare != nil && it.isSample
 	o.Seq, o.IsNone = s.seq, s.record != ""
 	if s.set != nil && s.set.Compressed {
 		o.Packed, o.PrefixLen = s.set.Joined, s.set.Prefix

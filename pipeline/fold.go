@@ -113,7 +113,7 @@ func (c *typeCounts) add(k typeKey, n uint64) {
 // were wanted, or the one dialogue that was wanted.
 func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 	f.out.start = b.totals.first
-	if b.totals.source.Dropped > 0 && f.findings != nil {
+	if (b.totals.source.Dropped > 0 || b.totals.samples > 0) && f.findings != nil {
 		f.findings.hosts.SetLossy()
 	}
 	f.watching.tellDropped(b.totals.source.Dropped)

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"math"
+
 	"qsniff/dissect"
 	"qsniff/filter"
 	"qsniff/track"
@@ -84,6 +86,9 @@ func (p *partition) process(index int32, it *item, seg *segment) {
 		}
 	}
 	p.hasChanged = true
+	if it.weight > 1 { // the answer to it is hardly among the samples
+		p.tracker.noteGap(math.MaxInt64)
+	}
 	if p.brevity.hasShortWay && it.kind == kindDatagram {
 		var isDone bool
 		if first, isDone = p.processUsual(it, first); isDone {

@@ -13,6 +13,7 @@ import (
 	"qsniff/reassembly"
 	"qsniff/reassembly/ipfrag"
 	"qsniff/render/tally"
+	"qsniff/track"
 )
 
 // tickEvery is the packet time between two ticks, in nanoseconds. Chosen: short enough
@@ -36,6 +37,7 @@ type reader struct {
 	translations []tally.Translation // list of copies.translations of version listed
 	listed       int
 	offload      dissect.Offload
+	weight       uint32 // of each packet: see Config.Sampled
 	now          moment // of the packet at hand; sets that are given up at it get it as well
 	odd          item   // the packet at hand if it is no whole datagram or segment
 	ways         netlayer.Ways
@@ -83,7 +85,7 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 		b.err = io.EOF
 	}
 	r.frags.Flush()
-	b.giveAll(item{kind: kindEnd, moment: moment{frame: r.now.frame, nanos: r.now.nanos, age: r.clock.age}})
+	b.giveAll(item{kind: kindEnd, weight: r.weight, moment: moment{frame: r.now.frame, nanos: r.now.nanos, age: r.clock.age}})
 	r.copyTotals(b)
 	return false
 }
@@ -150,7 +152,7 @@ func (r *reader) passTime(packets int) {
 func (r *reader) giveGaps(i int) {
 	raw := &r.b.raw
 	for g := r.inputs.nextGap(raw, i); g != nil; g = r.inputs.nextGap(raw, i) {
-		it := item{kind: kindGap, moment: r.now, rare: r.b.addRare(rare{damage: g})}
+		it := item{kind: kindGap, weight: r.weight, moment: r.now, rare: r.b.addRare(rare{damage: g})}
 		it.age = r.clock.age
 		if i < len(raw.Packets) {
 			it.frame, it.nanos = raw.Packets[i].No, addStamp(raw.Packets[i].Nanos, r.clock.ahead)
@@ -165,7 +167,10 @@ func (r *reader) readPacket(p *capture.Packet, next []capture.Packet) {
 	r.n.bytes += uint64(len(p.Data))
 	r.advanceTime(p, next)
 	it := r.b.spare()
-	it.kind, it.rare, it.Outer = kindDatagram, nil, &r.ways
+	it.kind, it.rare, it.Outer, it.weight = kindDatagram, nil, &r.ways, r.weight
+	if r.weight > 1 {
+		r.n.samples, r.n.sampledFor = r.n.samples+1, r.n.sampledFor+uint64(r.weight)
+	}
 	it.frame, it.nanos, it.age, it.from = r.now.frame, r.now.nanos, r.now.age, r.now.from
 	if r.decoder != nil {
 		r.decoder.Decode(&it.Packet, p)
@@ -179,6 +184,9 @@ func (r *reader) readPacket(p *capture.Packet, next []capture.Packet) {
 		it.kind = kindSegment
 		r.b.keepSpare()
 	case it.Stop == netlayer.OK && !it.Frag.Set:
+		if it.Dst.Port() == netlayer.SFlowPort && r.giveSamples(it) {
+			break
+		}
 		if size := r.offload.SegmentSize(it.Src, it.Dst, it.Payload, it.Wire, p.Segment); size > 0 {
 			r.odd = *it
 			r.giveSegments(&r.odd, size)
@@ -206,6 +214,39 @@ func (r *reader) giveSegments(it *item, size int) {
 		r.n.segments++
 		r.b.give(&x)
 	}
+}
+
+// giveSamples gives the packets that the sFlow datagram it has samples of, each with its factor. It
+// reports false if it is none, or has none.
+func (r *reader) giveSamples(it *item) bool {
+	flow, ok := netlayer.NewSFlow(it.Payload)
+	if !ok {
+		return false
+	}
+	found, outer := false, *it
+	for s := (netlayer.Sample{}); flow.Next(&s); found = true {
+		x := outer
+		x.DecodeSample(&s)
+		x.weight = uint32(min(uint64(max(s.Rate, 1))*uint64(max(r.weight, 1)), track.MaxWeight))
+		x.rare = r.b.addRare(rare{isSample: true})
+		r.n.samples, r.n.sampledFor = r.n.samples+1, r.n.sampledFor+uint64(x.weight)
+		switch {
+		case x.Stop == netlayer.TCP:
+			x.kind = kindSegment
+			r.b.give(&x)
+		case x.Stop == netlayer.OK && !x.Frag.Set:
+			r.b.give(&x)
+		case x.Stop == netlayer.OK:
+			r.giveStray(&x) // the other fragments are hardly among the samples
+		default:
+			r.n.stops[x.Stop]++
+			if isStray(&x) {
+				r.giveStray(&x)
+			}
+		}
+	}
+	r.n.notSampled += uint64(flow.Skipped)
+	return found || flow.Skipped > 0
 }
 
 // giveOdd gives what there is of a packet that is no whole datagram or segment.
@@ -311,7 +352,7 @@ func (r *reader) giveTickIfDue() {
 	}
 	if r.nextTick != 0 {
 		r.frags.Expire(age)
-		r.b.giveAll(item{kind: kindTick, moment: r.now})
+		r.b.giveAll(item{kind: kindTick, weight: r.weight, moment: r.now})
 	}
 	r.nextTick = age + tickEvery
 }
@@ -335,7 +376,7 @@ var fragmentsLost = [...]string{
 // giveJoined gives a datagram that was joined from fragments to its partition, or counts
 // why it cannot be decoded.
 func (r *reader) giveJoined(d *ipfrag.Datagram, k kind) {
-	it := item{kind: k, moment: r.now}
+	it := item{kind: k, moment: r.now, weight: r.weight}
 	if k == kindDatagram {
 		it.Outer, it.Depth = r.odd.Outer, r.odd.Depth
 	}

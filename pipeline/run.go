@@ -7,6 +7,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/render"
 	"qsniff/render/tally"
+	"qsniff/track"
 )
 
 // Run reads the source to its end and returns the counters of the run. The error is that
@@ -23,6 +24,7 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	r := newReader(cfg.Source, int(fragMemory*size))
 	r.copies.mode, r.copies.looksAhead = cfg.Dedup, cfg.Dedup != DedupOff && cfg.Clock == nil && r.decoder == nil
 	r.seed, r.idle.now = cfg.Seed, cfg.Clock
+	r.weight = min(cfg.Sampled, track.MaxWeight)
 	r.offload = dissect.NewOffload(cfg.Registry)
 	if cfg.Incidents != nil {
 		cfg.Watchers = append(slices.Clip(cfg.Watchers), cfg.Incidents)

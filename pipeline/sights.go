@@ -78,7 +78,7 @@ func (w *sightMaker) newSighting(it *item) *track.Sighting {
 	s := &x.Sighting
 	s.Frame, s.Age, s.Nanos, s.TTL = it.frame, it.age, it.nanos, it.TTL
 	s.SetEnds(&it.Src, &it.Dst)
-	s.Bytes = uint32(it.Wire)
+	s.Bytes, s.Weight = uint32(it.Wire), it.weight
 	if len(it.pieces) > 0 {
 		s.Flags = track.Joined
 	}

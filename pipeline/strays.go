@@ -67,7 +67,7 @@ func (w *sightMaker) addTunnel(it *item) {
 		inner := x.Wire
 		x.Sighting = track.Sighting{What: track.IsCarried, Detail: netlayer.ProtoGRE, Frame: x.Frame, Age: x.Age, Nanos: x.Nanos,
 			Src: track.HostOf(netip.AddrPortFrom(way.Src.Addr(), 0)), Dst: track.HostOf(netip.AddrPortFrom(way.Dst.Addr(), 0)),
-			Bytes: inner, Wire: inner + greHeaders}
+			Bytes: inner, Wire: inner + greHeaders, Weight: it.weight}
 		x.FillHashes(w.now.seed)
 		seg.sights = append(seg.sights, x)
 		return

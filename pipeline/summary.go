@@ -28,6 +28,7 @@ func (f *fold) summary() tally.Run {
 	run := tally.Run{Packets: r.packets, Bytes: r.bytes, First: r.first, Last: r.last,
 		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Unmatched: f.unmatched, Undecided: f.undecided(),
 		Backwards: r.backwards, Merged: r.merged, Segments: r.segments, Dropped: r.source.Dropped, Copies: r.copies, CopiesAt: copiesAtOf(&f.copiesAt),
+		Samples: r.samples, SampledFor: r.sampledFor, NotSampled: r.notSampled,
 		Translations: f.translations,
 		Clock:        tally.Clock{Steps: f.steps.count, Frame: f.steps.firstFrame, Nanos: f.steps.firstNanos, First: f.steps.firstBy, All: f.steps.by, Early: f.steps.early},
 		Gaps:         r.source.Gaps, GapBytes: uint64(r.source.Skipped)}

@@ -36,6 +36,9 @@ type totals struct {
 type readerTotals struct {
 	packets, bytes uint64
 	copies         uint64 // packets dropped because they were captured before
+	samples        uint64 // packets that stand for several
+	sampledFor     uint64 // how many these stand for
+	notSampled     uint64 // samples and records of sFlow without the start of a packet
 	merged         uint64 // frames that held several datagrams because of offload
 	segments       uint64 // these datagrams
 	backwards      uint64 // packets older than one before

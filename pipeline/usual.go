@@ -63,7 +63,7 @@ func (x *brief) fill(f *track.Fact, it *item) {
 	f.Frame, f.Nanos, f.Age, f.Server, f.Client, f.Proto, f.Type = it.frame, it.nanos, it.age, it.Dst, it.Src, x.proto, x.typ
 	f.Step, f.ID, f.Took, f.Trip, f.BroughtChallenge, f.Key = x.step, x.id, -1, -1, x.broughtChallenge, x.key
 	f.Gap, f.IsThird = x.again.Gap, x.again.IsThird
-	f.Bytes, f.Packets = uint32(it.Wire), 1
+	f.Bytes, f.Packets, f.Weight = uint32(it.Wire), 1, it.weight
 	f.Wire = f.Bytes + udpHeaders + ipHeaderBytes(it.Src)
 }
 

@@ -63,6 +63,9 @@ type Origin struct {
 	PrefixLen int
 	// IsNone is set of a reply that was joined from several messages, which have theirs.
 	IsNone bool
+	// HasNoPlace is set of a message in a sample of sFlow: its bytes are in the payload of the
+	// packet, at a place that is not recorded.
+	HasNoPlace bool
 	// IsLate is set where a later packet than Frame decided that the message is as it is.
 	IsLate bool
 }

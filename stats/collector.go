@@ -67,9 +67,10 @@ type tally struct {
 }
 
 func (t *tally) add(f *track.Fact) {
-	t.n++
-	t.bytes += uint64(f.Bytes)
-	t.wire += uint64(f.Wire)
+	n := f.Count()
+	t.n += n
+	t.bytes += n * uint64(f.Bytes)
+	t.wire += n * uint64(f.Wire)
 }
 
 // New returns an empty collector.
@@ -163,10 +164,11 @@ func (c *Collector) findMessage(f *track.Fact) *messageTally {
 
 // addRequest counts a request, or a one-way message to a server.
 func (c *Collector) addRequest(f *track.Fact, k *questionTally) {
-	c.sum.Requests++
+	n := f.Count()
+	c.sum.Requests += n
 	p := c.series.pointAt(f.Nanos)
-	p.Requests++
-	p.BytesIn += uint64(f.Bytes)
+	p.Requests += n
+	p.BytesIn += n * uint64(f.Bytes)
 	var client hostKey
 	client.set(f.Client)
 	c.clients.add(&client, c.countClient(&client, f))
@@ -183,10 +185,11 @@ func (c *Collector) addRequest(f *track.Fact, k *questionTally) {
 
 // addReply counts a message of a server to a client, and what it answers.
 func (c *Collector) addReply(f *track.Fact, k *questionTally, info *track.ServerInfo) {
-	c.sum.Replies++
+	n := f.Count()
+	c.sum.Replies += n
 	p := c.series.pointAt(f.Nanos)
-	p.Replies++
-	p.BytesOut += uint64(f.Bytes)
+	p.Replies += n
+	p.BytesOut += n * uint64(f.Bytes)
 	var client hostKey
 	client.set(f.Client)
 	c.countClient(&client, f)
@@ -198,6 +201,14 @@ func (c *Collector) addReply(f *track.Fact, k *questionTally, info *track.Server
 	s.out.add(f)
 	if info != nil {
 		s.addInfo(info)
+	}
+	if !f.TCP {
+		switch f.Step {
+		case track.Stray:
+			c.sum.Strays += n
+		case track.Challenge, track.Answer, track.Late, track.Extra:
+			c.sum.Paired += n
+		}
 	}
 	switch f.Step {
 	case track.Challenge:
@@ -230,8 +241,8 @@ func (c *Collector) countClient(k *hostKey, f *track.Fact) (hash uint64) {
 
 // addAnswer adds the reply that ends an exchange.
 func (c *Collector) addAnswer(s *serverState, k *questionTally, f *track.Fact) {
-	s.answered++
-	c.sum.Answered++
+	s.answered += f.Count()
+	c.sum.Answered += f.Count()
 	if f.Step == track.Late {
 		s.late++
 		c.sum.Late++

@@ -35,6 +35,7 @@ type Fact struct {
 	Bytes    uint32 // of the message
 	Wire     uint32 // with the headers of IP and of UDP or TCP of all its packets
 	Packets  uint32 // in which the message came
+	Weight   uint32 // how many messages this one stands for, being of a sample; 0: itself
 	Train    int64  // nanoseconds from its first packet to its last
 	// TTL is that of the packet that completed a reply, or its hop limit; 0 if it is not known.
 	TTL uint8
@@ -46,6 +47,9 @@ type Fact struct {
 	PartSize uint16
 	Said     *Said // nil if the message says nothing of its server, or nobody wants it
 }
+
+// Count returns how many messages f stands for, at least one.
+func (f *Fact) Count() uint64 { return uint64(max(f.Weight, 1)) }
 
 // Said is what a reply says that other replies of its server, or of others, can contradict.
 // Numbers are -1, and hashes and ids 0, where the reply does not have them; hashes are equal for

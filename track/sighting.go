@@ -149,7 +149,21 @@ type Sighting struct {
 	// Print is a hash of the payload without the challenge: packets of one tool have
 	// the same.
 	Print uint32
+	// Weight is how many packets this one stands for, being a sample; 0: it stands for itself. At
+	// most MaxWeight.
+	Weight uint32
 }
+
+// MaxWeight is the most packets that one stands for. Chosen: above it one sample is more than a full
+// 10 Gbit/s link carries in a tenth of a second.
+const MaxWeight = 1 << 20
+
+// Count returns how many packets s stands for, at least one.
+func (s *Sighting) Count() uint32 { return max(s.Weight, 1) }
+
+// IsSample reports whether other packets that the capture lacks came beside s: answers, proofs and
+// sessions cannot be followed.
+func (s *Sighting) IsSample() bool { return s.Weight > 1 }
 
 // SightFlags are further properties of a packet.
 type SightFlags uint8

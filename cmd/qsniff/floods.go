@@ -213,7 +213,7 @@ func (o *floodsOptions) printsRules() bool { return slices.Contains(ruleForms, o
 
 // choosing are the flags that choose incidents and rules, so that commands which print the
 // same again have them.
-var choosing = []string{"servers", "own", "level", "thresholds", "proven", "expire", "decode-as", "dedup", "memory", "reader"}
+var choosing = []string{"servers", "own", "level", "thresholds", "proven", "expire", "decode-as", "dedup", "sampled", "memory", "reader"}
 
 // invocation returns how the command was called, for the commands in its output.
 func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) render.Invocation {

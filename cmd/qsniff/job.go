@@ -77,7 +77,7 @@ func (o *readOptions) prepareAs(ctx context.Context, reg *dissect.Registry, args
 	}
 	return &job{ctx: ctx, release: release, io: io, src: src, cfg: pipeline.Config{
 		Source: src.Source, HasManyInputs: src.isMerged, Out: io.out, Registry: reg, Jobs: o.jobs, MaxMessages: o.count, Memory: int64(o.memory),
-		DecodeAs: as, Dedup: dedups[o.dedup], Seed: o.seed(), Filter: f,
+		DecodeAs: as, Dedup: dedups[o.dedup], Sampled: uint32(o.sampled), Seed: o.seed(), Filter: f,
 	}}, nil
 }
 

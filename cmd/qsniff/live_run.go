@@ -167,7 +167,7 @@ func openCaptureOf(reg *dissect.Registry, opts *liveOptions, io streams) (*liveR
 	}
 	l.tap = keep.NewTap(src, kept, &l.alarms, func(err error) { reportError(io.err, err) })
 	l.cfg = pipeline.Config{Source: l.tap, Registry: reg, Jobs: opts.jobs, Memory: int64(opts.memory),
-		DecodeAs: as, Dedup: dedups[opts.dedup], Out: io.out, Clock: monotonic, Seed: rand.Uint64() | 1}
+		DecodeAs: as, Dedup: dedups[opts.dedup], Sampled: uint32(opts.sampled), Out: io.out, Clock: monotonic, Seed: rand.Uint64() | 1}
 	if p := opts.display.program; p != nil {
 		l.cfg.Filter = &pipeline.Filter{Program: p}
 	}

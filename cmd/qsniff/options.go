@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,6 +15,7 @@ import (
 	"qsniff/internal/hostset"
 	"qsniff/pipeline"
 	"qsniff/render/tally"
+	"qsniff/track"
 )
 
 // The readers of captures.
@@ -31,6 +34,7 @@ type readOptions struct {
 	layout       bool
 	follow       bool
 	dedup        string
+	sampled      uint
 	utc          bool
 	showsSecrets bool
 	count        int
@@ -132,9 +136,22 @@ func (o *readOptions) registerPackets(cmd *cobra.Command) {
 		"count a packet once that was captured again within 5 ms; auto: at another interface or in another file, or where one has all packets as often; on: also a second one with the same IP identification")
 	f.Lookup("dedup").NoOptDefVal = "on"
 	f.Var(&o.memory, "memory", "budget of all tables")
+	if !slices.Contains(countless, cmd.Name()) {
+		o.registerSampled(cmd)
+	}
 	propose(cmd, "decode-as", completeDecodeAs)
 	propose(cmd, "memory", cobra.FixedCompletions([]cobra.Completion{"16M", "64M", "256M", "1G"}, cobra.ShellCompDirectiveNoFileComp))
 	propose(cmd, "jobs", cobra.NoFileCompletions)
+}
+
+// countless are the commands whose output has no counts or rates of packets.
+var countless = []string{"anonymize", "browse", "extract", "follow", "mcp", "replay", "vantages"}
+
+// registerSampled adds --sampled.
+func (o *readOptions) registerSampled(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Var(&sampleValue{&o.sampled}, "sampled", "the packets are one of `N`, as a switch or router samples them: counts, rates and thresholds are for all of them; of sFlow each packet has its factor")
+	propose(cmd, "sampled", cobra.NoFileCompletions)
 }
 
 // scale returns the size of tables by --memory, as a multiple of the usual size.
@@ -195,3 +212,27 @@ func (s *memorySize) Set(text string) error {
 	*s = memorySize(n)
 	return nil
 }
+
+// sampleValue is the value of --sampled.
+type sampleValue struct{ n *uint }
+
+// Set implements pflag.Value. It takes 1000 and 1:1000.
+func (v *sampleValue) Set(s string) error {
+	n, err := strconv.ParseUint(strings.TrimPrefix(s, "1:"), 10, 32)
+	if err != nil || n < 1 || n > track.MaxWeight {
+		return fmt.Errorf("%q: write of how many packets one was taken, from 1 to %d", s, track.MaxWeight)
+	}
+	*v.n = uint(n)
+	return nil
+}
+
+// String implements pflag.Value.
+func (v *sampleValue) String() string {
+	if *v.n == 0 {
+		return ""
+	}
+	return strconv.FormatUint(uint64(*v.n), 10)
+}
+
+// Type implements pflag.Value.
+func (v *sampleValue) Type() string { return "N" }

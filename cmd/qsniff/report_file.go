@@ -113,5 +113,5 @@ func (o *reportOptions) prepareAnonymized(ctx context.Context, args []string, s 
 	ctx, release := withGrace(ctx, true)
 	printNotHidden(s.err)
 	return &job{ctx: ctx, io: s, src: input{Source: src}, release: func() { release(); in.Close() },
-		cfg: pipeline.Config{Source: src, Out: s.out, Registry: reg, Jobs: o.jobs, Memory: int64(o.memory), DecodeAs: as, Dedup: dedups[o.dedup]}}, nil
+		cfg: pipeline.Config{Source: src, Out: s.out, Registry: reg, Jobs: o.jobs, Memory: int64(o.memory), DecodeAs: as, Dedup: dedups[o.dedup], Sampled: uint32(o.sampled)}}, nil
 }

@@ -19,7 +19,7 @@ var flagGroups = cli.Headings{
 	{"File", []string{"write", "force", "ring-size", "ring-time", "ring-files", "ring-total", "ring-age", "on-incident", "incident-report"}},
 	{"Telling", []string{"tell", "tell-size", "tell-files", "webhooks", "webhook-every", "on-incident-exec", "exec-timeout", "syslog", "journal", "tell-findings"}},
 	{"Fleet", []string{"fleet", "fleet-name", "fleet-secret", "fleet-prefix", "fleet-creds", "fleet-ca", "fleet-spool", "fleet-spool-size", "fleet-addresses"}},
-	{"Input", []string{"raw", "as", "dir", "follow", "servers", "thresholds", "reader", "decode-as", "dedup"}},
+	{"Input", []string{"raw", "as", "dir", "follow", "servers", "thresholds", "reader", "decode-as", "dedup", "sampled"}},
 	{"Resource", []string{"jobs", "memory"}},
 }
 

@@ -22,6 +22,9 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 	} else {
 		c, others = nil, nil // its trial was about another verdict
 	}
+	if c != nil {
+		c.isSampled = in.IsSampled
+	}
 	var veto []string
 	if c != nil && p.numRules > 0 {
 		veto = c.veto(in, others)
@@ -49,6 +52,9 @@ func (c *outcome) describe() string {
 		return "What these lines would have done to the packets of this capture was not measured."
 	}
 	s := "No packet of the flood followed its detection in this capture, so these lines could not be tried on any. "
+	if c.isSampled {
+		s = "These lines were not tried on this capture: limits act on what lies between its samples. "
+	}
 	if c.Flood > 0 {
 		s = fmt.Sprintf("From its detection to the end of this capture, the lines for nftables would have dropped %s "+
 			"of the flood (%s of %s)", shareOf(c.FloodDropped, c.Flood), thousands(c.FloodDropped),

@@ -33,6 +33,8 @@ type outcome struct {
 	// IsBlind is set by the caller where the capture shows no proof of any address, as
 	// where it has one direction only.
 	IsBlind bool
+	// isSampled is set where packets are samples, on which lines cannot be tried.
+	isSampled bool
 
 	plan plan // what was tried
 }

@@ -23,10 +23,12 @@ func (t *Server) recordAsked(c Clock, frame uint64) *Second {
 func (t *Server) CountRequest(s *track.Sighting, c Clock) *Second {
 	b := t.recordAsked(c, s.Frame)
 	t.learnProto(s)
-	b.Packets++
-	b.BytesIn += uint64(s.Bytes)
+	n := s.Count()
+	t.weight = n
+	b.Packets += n
+	b.BytesIn += uint64(n) * uint64(s.Bytes)
 	if s.Flags&track.HasKey != 0 {
-		b.WithChallenge++
+		b.WithChallenge += n
 	}
 	return b
 }
@@ -50,7 +52,7 @@ func (t *Server) learnProto(s *track.Sighting) {
 // countQuery counts a request that is a query, in its second b and in the sketches of the
 // pane.
 func (t *Server) countQuery(s *track.Sighting, c Clock, b *Second, isProven bool) {
-	b.Queries++
+	b.Queries += s.Count()
 	if f := &b.bins[uint64(c.Nanos)/10e6%100]; *f < 255 {
 		*f++
 	}
@@ -111,15 +113,16 @@ func (t *Server) recordRefusal(s *track.Sighting, asked, now int32, isFollowed b
 // CountJunk counts a datagram that no protocol recognizes.
 func (t *Server) CountJunk(s *track.Sighting, c Clock) {
 	b := t.recordAsked(c, s.Frame)
-	b.Junk++
-	b.JunkBytes += uint64(s.Bytes)
+	t.weight = s.Count()
+	b.Junk += s.Count()
+	b.JunkBytes += uint64(s.Count()) * uint64(s.Bytes)
 	t.countShape(Junk, s, c.Now)
 	t.currentPane().addOther(Junk, t.key, s, s.ClientHash, c.Now)
 }
 
 // CountStrange counts a datagram that is no query and belongs to no session.
 func (t *Server) CountStrange(s *track.Sighting, c Clock) {
-	t.OpenSecond(c.Now, c.Nanos).Strange++
+	t.OpenSecond(c.Now, c.Nanos).Strange += s.Count()
 	t.countShape(Junk, s, c.Now)
 	t.currentPane().addOther(Junk, t.key, s, s.ClientHash, c.Now)
 }
@@ -129,13 +132,13 @@ func (t *Server) CountStrange(s *track.Sighting, c Clock) {
 func (t *Server) CountReply(s *track.Sighting, c Clock, isFirst bool) {
 	t.LastSent = c.Now
 	b := t.OpenSecond(c.Now, c.Nanos)
-	b.BytesOut += uint64(s.Bytes)
+	b.BytesOut += uint64(s.Count()) * uint64(s.Bytes)
 	if v, _, _ := t.currentPane().top[Queries].Find(s.Dst, s.ClientHash); v != nil {
 		v.bytesOut += s.Bytes
 		v.challenged = v.challenged || s.What == track.IsChallenge
 	}
 	if isFirst {
-		b.Replies++
+		b.Replies += s.Count()
 	}
 	t.learnProto(s)
 }

@@ -42,6 +42,7 @@ const sharedFactor = 3
 // crowd adds up the queries of the busiest sources of the window, by how the sources behave.
 type crowd struct {
 	limits             Limits
+	weight             float64 // how many packets one stands for
 	now                int32
 	leading            [16]BusyHost
 	numLeading         int
@@ -58,7 +59,7 @@ type crowd struct {
 // measureCrowd sets the features of the busiest sources.
 func (t *Server) measureCrowd(f *Features, now int32, limits Limits) {
 	queries := float64(t.panes[0].queries + t.panes[1].queries)
-	c := crowd{limits: limits, now: now}
+	c := crowd{limits: limits, now: now, weight: float64(max(t.weight, 1))}
 	eachBusy(t.currentPane().top[Queries], t.previousPane().top[Queries], func(x BusyHost) {
 		c.listed += float64(x.Low)
 		c.keepLeading(&x)
@@ -120,7 +121,7 @@ func (c *crowd) measureLeading(f *Features, queries float64) {
 // measureBiggest sets the features of the busiest source.
 func (c *crowd) measureBiggest(f *Features, x *BusyHost, queries float64) {
 	n := float64(x.Low)
-	f[Top1], f[Biggest], f[BiggestCount] = Share(n, queries), x.rate()/c.limits.servers(), n
+	f[Top1], f[Biggest], f[BiggestCount] = Share(n, queries), c.weigh(n, x.rate())/c.limits.servers(), n
 	f[BiggestPorts] = float64(x.Activity.Ports.Count())
 	f[BiggestPortsEach] = Share(f[BiggestPorts], min(n, portsCounted))
 	f[BiggestProven] = oneIf(x.Activity.Proven)
@@ -135,9 +136,19 @@ func oneIf(yes bool) float64 {
 	return 0
 }
 
+// weigh returns the rate of a source of which n packets came at a rate of samples. One of which fewer
+// than minRepeats came may have sent no others.
+func (c *crowd) weigh(n, rate float64) float64 {
+	if c.weight <= 1 || n < minRepeats {
+		return rate
+	}
+	return rate * c.weight
+}
+
 // addSource adds a source, at its rate since its first query, at each server.
 func (c *crowd) addSource(f *Features, x *BusyHost) {
-	n, rate := float64(x.Low), x.rateToNow(c.now)/c.limits.servers()
+	n := float64(x.Low)
+	rate := c.weigh(n, x.rateToNow(c.now)) / c.limits.servers()
 	limit := c.limits.Unproven
 	switch {
 	case x.looksShared() && rate < sharedFactor*limit:

@@ -40,6 +40,9 @@ func (t *Server) Measure(f *Features, now int32, limits Limits) {
 	one, three, ten := t.Sum(now, 1), t.Sum(now, 3), t.Sum(now, 10)
 	f[RateNow], f[Rate3], f[Rate10] = float64(one.Queries), float64(three.Queries)/3, float64(ten.Queries)/10
 	f[Rate60] = float64(t.Sum(now, 60).Queries) / 60
+	if t.IsTooFew(ten.Queries) {
+		f[RateNow], f[Rate3], f[Rate10], f[Rate60] = 0, 0, 0, 0
+	}
 	f[Answered], f[Gain], f[Unreach] = unknown, unknown, unknown
 	if t.IsOneWay(now) {
 		f[OneWay] = 1
@@ -57,6 +60,9 @@ func (t *Server) Measure(f *Features, now int32, limits Limits) {
 	t.measureWindow(f, now)
 	t.measureCompletion(f, now)
 	t.measureCrowd(f, now, limits)
+	if t.IsSampled() { // proofs are two packets of one source, of which samples show hardly any
+		f[Proven], f[EchoLike], f[Completion], f[Echoed] = unknown, 0, unknown, unknown
+	}
 	f[Pace] = unknown
 	if b := t.At(now); b != nil {
 		if d, ok := b.dispersion(); ok {
@@ -170,6 +176,9 @@ func (t *Server) MeasureJunk(f *Features, now int32) {
 		return n
 	}
 	n, n10 := countJunk(&one), countJunk(&ten)
+	if t.IsTooFew(uint32(n10)) {
+		n, n10 = 0, 0
+	}
 	f[JunkNow], f[JunkMean] = n, n10/10
 	f[JunkShareNow] = Share(n, n+float64(one.Packets))
 	f[JunkShareMean] = Share(n10, n10+float64(ten.Packets))
@@ -200,6 +209,9 @@ func (t *Server) takesUnissued(now int32) bool {
 // CountGuesses returns how many requests with a challenge that was never issued came in some
 // seconds until now, whose sum is s. Orphans are some of them if they are too many for clients.
 func (t *Server) CountGuesses(s *Second, seconds float64, now int32) float64 {
+	if t.IsSampled() { // that a challenge was issued is hardly among the samples
+		return 0
+	}
 	n := float64(s.Guesses)
 	if float64(s.Orphans) >= max(minOrphans, orphansFactor*t.habit.orphans)*seconds && !t.takesUnissued(now) {
 		n += float64(s.Orphans)

@@ -21,8 +21,11 @@ type serverState struct {
 	End   track.End
 	Hash  uint64
 	Proto *dissect.Proto // of most packets that have one
-	votes uint8          // by how many these lead
-	Born  int32          // when it became watched, or was counted first
+	// weight is how many packets the last one stood for. Seconds count what packets stand for, panes
+	// the samples themselves: shares of these are right, and a source that came once is no busy one.
+	weight uint32
+	votes  uint8 // by how many these lead
+	Born   int32 // when it became watched, or was counted first
 
 	LastAsked      int32 // second of the last request or junk
 	LastSent       int32 // any packet
@@ -129,6 +132,16 @@ func (t *Server) TurnPane(now int32) {
 	t.turn = turn
 	t.currentPane().reset(now)
 }
+
+// minSamples is how many samples of the last ten to twenty seconds a rate takes: with fewer it is off by
+// a third and more, and one sample of a thousand looks like a flood of a thousand.
+const minSamples = 10
+
+// IsSampled reports whether what the server gets are samples.
+func (t *Server) IsSampled() bool { return t.weight > 1 }
+
+// IsTooFew reports whether n packets, counted by their weight, are too few samples for a rate.
+func (t *Server) IsTooFew(n uint32) bool { return t.IsSampled() && n < minSamples*t.weight }
 
 // IsOneWay reports whether the capture seems to have only what goes to the server.
 func (t *Server) IsOneWay(now int32) bool {

@@ -107,6 +107,8 @@ func appendPacketEdits(dst []byte, e *render.Event, edits []Edit) (_ []byte, isL
 	o := &e.Origin
 	l := locator{dst: dst, event: e}
 	switch {
+	case o.HasNoPlace: // what the sample has of addresses is no message's
+		l.eachFrame(func(frame uint64) { l.add(packetEdit{frame: frame, kind: wipeFrom}) })
 	case e.TCP:
 		l.locateSeq(edits)
 	case o.Packed != nil:

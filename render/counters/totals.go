@@ -17,6 +17,10 @@ var totals = []Entry{
 		Get: func(r *Result) uint64 { return r.Stats.Answered }},
 	{Name: "unanswered", Group: Requests, IsAlwaysInJSON: true, Doc: "Requests that were not, though the whole wait lies inside the capture.",
 		Get: func(r *Result) uint64 { return r.Stats.Unanswered }},
+	{Name: "paired", Group: Requests, Doc: "Replies over UDP whose request is in the capture.",
+		Get: func(r *Result) uint64 { return r.Stats.Paired }},
+	{Name: "strays", Group: Requests, Doc: "Replies over UDP whose request is not: of a sampled capture most.",
+		Get: func(r *Result) uint64 { return r.Stats.Strays }},
 	{Name: "late", Group: Requests, IsAlwaysInJSON: true, Doc: "Answers after the end of the wait.",
 		Get: func(r *Result) uint64 { return r.Stats.Late }},
 
@@ -34,6 +38,12 @@ var input = []Entry{
 	{Name: "doubled", Group: Input,
 		Doc: "Packets that were captured before at another place (interface, direction, file), or more than once at one: nothing counts them.",
 		Get: func(r *Result) uint64 { return r.Run.Copies }},
+	{Name: "samples", Group: Input, Doc: "Packets that are samples, each standing for several: --sampled, or sFlow.",
+		Get: func(r *Result) uint64 { return r.Run.Samples }},
+	{Name: "sampled_for", Group: Input, Doc: "How many packets these stand for: counts and rates are multiplied accordingly.",
+		Get: func(r *Result) uint64 { return r.Run.SampledFor }},
+	{Name: "samples_skipped", Group: Input, Doc: "Samples and records of sFlow without the start of a packet, such as counters of interfaces.",
+		Get: func(r *Result) uint64 { return r.Run.NotSampled }},
 	{Name: "merged", Group: Input, Hint: "{: frame} held several datagrams, merged by offload on the capturing host: each is counted, with the time of its frame; " +
 		"ethtool -K IFACE gro off tx-udp-segmentation off has them captured one by one",
 		Doc: "Frames that held several UDP datagrams, which offload on the capturing host had merged.",

@@ -41,6 +41,11 @@ type Run struct {
 	// Translations are addresses that the capturing host translates, by the outer address: packets
 	// with the inner one count as packets with the outer one.
 	Translations []Translation
+	// Samples counts packets that stand for SampledFor of the traffic: of the others the capture has
+	// nothing.
+	Samples, SampledFor uint64
+	// NotSampled counts samples and records of sFlow without the start of a packet, which were skipped.
+	NotSampled uint64
 	// Merged counts frames that held several datagrams, merged by offload on the capturing host;
 	// Segments counts these datagrams.
 	Merged, Segments uint64
@@ -142,6 +147,17 @@ func (r *Run) ClockSentence() string {
 	}
 	return fmt.Sprintf("The clock of the capture was set back %d times, by %s in all, first by %s at packet %s: later times are shown as if it had not been",
 		c.Steps, digits.Span(time.Duration(c.All)), digits.Span(time.Duration(c.First)), digits.Grouped(int64(c.Frame)))
+}
+
+// SampleSentence returns what people must know of packets that are samples, in one sentence without a
+// full stop; empty if none are.
+func (r *Run) SampleSentence() string {
+	if r.Samples == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s that stand for about %s: counts and rates are multiplied, sources and servers are at least those listed, and "+
+		"the samples cannot show what was answered and who proved its address",
+		digits.Counted(r.Samples, "packet is a sample", "packets are samples"), digits.Grouped(int64(r.SampledFor)))
 }
 
 // CopiesSentence returns what people must know of copies, in one sentence without a full stop: how many

@@ -48,7 +48,7 @@ func (p *statsPage) aboutServers(rough bool) string {
 
 func (p *statsPage) serverCells(s *stats.Server) []string {
 	answered := percent(s.Answered, s.Answered+s.Unanswered)
-	if p.s.OneWay() != "" {
+	if p.s.OneWay() != "" || p.s.Run.Samples > 0 { // a request and its answer are hardly both among samples
 		answered = "-"
 	}
 	gain := "-"

@@ -94,7 +94,11 @@ func (p *statsPage) writeOverview() {
 	case p.s.Requests+p.s.Replies == 0 && p.s.Others > 0:
 		p.writeLine(0, "None of the messages is of the servers that --servers names.")
 	}
-	for _, s := range []string{run.CopiesSentence(), run.TranslationsSentence(), run.ClockSentence()} {
+	if n := p.s.LooksSampled(); n > 1 && run.Samples == 0 {
+		p.writeLine(0, "The capture looks sampled, 1 of %s packets or fewer: %s of %s have no request in it. --sampled N, with the factor of the switch or router, multiplies counts and rates.",
+			digits.Grouped(int64(n)), digits.Grouped(int64(p.s.Strays)), digits.Counted(p.s.Strays+p.s.Paired, "reply", "replies"))
+	}
+	for _, s := range []string{run.SampleSentence(), run.CopiesSentence(), run.TranslationsSentence(), run.ClockSentence()} {
 		if s != "" {
 			p.writeLine(0, "%s.", s)
 		}
