@@ -27,7 +27,7 @@ export function Paste({ runner, busy }) {
         </select></label>
         <button type="submit" disabled=${busy || !text.trim() || result?.waiting}>Decode</button></p>
     </form>
-    <div aria-live="polite">${result?.waiting && html`<p>Decoding…</p>`}${result?.fault && html`<p class="caveat">${result.fault}</p>`}</div>
+    <div aria-live="polite">${result?.waiting && html`<p>Decoding…</p>`}${(result?.remarks ?? []).map((line) => html`<p key=${line} class="caveat">${visible(line, 400)}</p>`)}</div>
     ${result?.messages?.map((m, i) => html`<${Decoded} key=${i} m=${m} />`)}
   <//>`;
 }
@@ -39,9 +39,11 @@ async function decodeText(runner, { text, as, dir }) {
   try {
     const { stdout, stderr } = await runner.run([...args, "-"], { stdin: text });
     const messages = stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line)).filter((m) => !m.record);
-    return { messages, fault: messages.length ? "" : stderr?.trim() || "Nothing in it could be decoded." };
+    const remarks = (stderr ?? "").split("\n").map((line) => line.trim()).filter(Boolean);
+    if (!messages.length && !remarks.length) remarks.push("Nothing in it could be decoded.");
+    return { messages, remarks };
   } catch (err) {
-    return { fault: String(err.message ?? err) };
+    return { remarks: [String(err.message ?? err)] };
   }
 }
 
