@@ -17,6 +17,11 @@ const (
 	// ordinary ones; a batch is handed over when the next does not fit.
 	mergeBytes = 2 * MaxCaptured
 
+	// alignedInputs is for how many inputs clocks are compared, and alignedBatches how many batches
+	// of each are looked at for that, and kept in memory (chosen).
+	alignedInputs  = 4
+	alignedBatches = 8
+
 	// laneOverlap is how far the last packets of a file of a ring are later than the first of the
 	// next, in nanoseconds: what processors that take turns deliver out of order (chosen).
 	laneOverlap = 5_000_000

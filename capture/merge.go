@@ -53,12 +53,14 @@ type input struct {
 	file    uint16
 	lane    uint16
 	hasLane bool
-	started bool  // the source was read; until then head is when it begins, if known, else the least time
-	err     error // what the source returned with its last packets
-	head    int64 // time of the next packet
-	next    int   // index of that packet in batch
-	gap     int   // index of the next gap in batch
-	comment int   // index of the next comment in batch
+	started bool    // the source was read; until then head is when it begins, if known, else the least time
+	err     error   // what the source returned with its last packets
+	head    int64   // time of the next packet
+	shift   int64   // what is added to stamps
+	looked  []Batch // that Look has read
+	next    int     // index of that packet in batch
+	gap     int     // index of the next gap in batch
+	comment int     // index of the next comment in batch
 }
 
 // before reports whether a's next packet comes before b's.
@@ -104,9 +106,9 @@ func (m *merger) Read(b *Batch) error {
 // it is closed and the input removed from the heap.
 func (m *merger) refill(in *input, b *Batch) {
 	in.moveGaps(in.next, b)
-	if in.err == nil {
+	if in.err == nil || len(in.looked) > 0 {
 		in.started = true
-		in.err = in.source.Read(&in.batch)
+		in.read()
 		in.next, in.gap, in.comment = 0, 0, 0
 	}
 	if len(in.batch.Packets) > 0 && in.next == 0 {
@@ -115,7 +117,7 @@ func (m *merger) refill(in *input, b *Batch) {
 		return
 	}
 	in.moveGaps(0, b)
-	if in.err == nil {
+	if in.err == nil || len(in.looked) > 0 {
 		return
 	}
 	if in.err != io.EOF {
@@ -215,7 +217,7 @@ func (m *merger) takeLane(in *input) {
 // endsSoon reports whether the last packet of in comes less than laneOverlap after a time.
 func (in *input) endsSoon(nanos int64) bool {
 	rest := in.batch.Packets[in.next:]
-	return in.err != nil && len(rest) > 0 && rest[len(rest)-1].Nanos-nanos < laneOverlap
+	return in.err != nil && len(in.looked) == 0 && len(rest) > 0 && rest[len(rest)-1].Nanos-nanos < laneOverlap
 }
 
 func (m *merger) freeLane(in *input) {

@@ -355,3 +355,33 @@ func BenchmarkMerge(b *testing.B) {
 		})
 	}
 }
+
+// TestLook: packets that were looked at are delivered once, in order of their corrected times.
+func TestLook(t *testing.T) {
+	const n = 3 * alignedBatches
+	var a, b []int64
+	for i := range int64(n) {
+		a, b = append(a, 100+10*i), append(b, 1005+10*i)
+	}
+	m := Merge(&fake{t: t, name: "a", times: a, most: 2}, &fake{t: t, name: "b", times: b, most: 3})
+	looked := [2]int{}
+	m.(Aligner).Look(func(input int, p *Packet) { looked[input]++ })
+	m.(Aligner).Shift(1, -900)
+	if looked[0] != 2*alignedBatches || looked[1] != n {
+		t.Errorf("looked at %v", looked)
+	}
+	var batch Batch
+	got, last := 0, int64(0)
+	for err := error(nil); err == nil; {
+		err = m.Read(&batch)
+		for _, p := range batch.Packets {
+			if p.Nanos != 100+5*int64(got) || p.Nanos < last || int(p.File) != got%2 {
+				t.Fatalf("packet %d: time %d, input %d", got, p.Nanos, p.File)
+			}
+			got, last = got+1, p.Nanos
+		}
+	}
+	if got != 2*n {
+		t.Errorf("%d packets, want %d", got, 2*n)
+	}
+}

@@ -34,6 +34,7 @@ type fold struct {
 	copiesAt     copiesAt            // likewise
 	translations []tally.Translation // likewise
 	steps        clockSteps          // likewise
+	skews        []tally.Skew        // of inputs
 	parts        [Partitions]totals
 	packets      PacketSink      // nil: packets are not wanted
 	unmatched    uint64          // messages that Config.Filter did not choose, besides those in parts

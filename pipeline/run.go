@@ -39,6 +39,9 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 		parts[i].shareMemory(parts[i%jobs])
 	}
 	f := newFold(&cfg, jobs, size)
+	if cfg.Clock == nil {
+		f.skews = alignClocks(cfg.Source, cfg.Registry, cfg.DecodeAs)
+	}
 	for j := range jobs {
 		w := newWorker(j, jobs, parts, cfg.numSegments())
 		w.looksAhead = parts[j].brevity.hasShortWay && !parts[j].skipsDatagrams

@@ -30,6 +30,7 @@ func (f *fold) summary() tally.Run {
 		Backwards: r.backwards, Merged: r.merged, Segments: r.segments, Dropped: r.source.Dropped, Copies: r.copies, CopiesAt: copiesAtOf(&f.copiesAt),
 		Samples: r.samples, SampledFor: r.sampledFor, NotSampled: r.notSampled,
 		Translations: f.translations,
+		Skews:        f.skews,
 		Clock:        tally.Clock{Steps: f.steps.count, Frame: f.steps.firstFrame, Nanos: f.steps.firstNanos, First: f.steps.firstBy, All: f.steps.by, Early: f.steps.early},
 		Gaps:         r.source.Gaps, GapBytes: uint64(r.source.Skipped)}
 	for _, c := range f.types {

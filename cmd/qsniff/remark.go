@@ -59,7 +59,7 @@ func printRekeyed(w io.Writer, n uint64) {
 // printCopies prints how many packets are copies, and where, if they are many, which addresses the
 // host translates, and how its clock was set.
 func printCopies(w io.Writer, run *tally.Run) {
-	for _, s := range []string{run.CopiesSentence(), run.TranslationsSentence(), run.ClockSentence()} {
+	for _, s := range []string{run.CopiesSentence(), run.TranslationsSentence(), run.ClockSentence(), run.SkewSentence()} {
 		if s != "" {
 			fmt.Fprintln(w, "qsniff:", s)
 		}

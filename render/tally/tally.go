@@ -50,6 +50,8 @@ type Run struct {
 	// Segments counts these datagrams.
 	Merged, Segments uint64
 	Clock            Clock
+	// Skews are corrections of the clocks of inputs.
+	Skews []Skew
 	// Backwards counts packets whose time lies before an earlier packet's; they
 	// were treated as if no time had passed.
 	Backwards uint64
@@ -120,6 +122,32 @@ func (r *Run) TranslationsSentence() string {
 		b = fmt.Appendf(b, ", and %d more", n)
 	}
 	return string(b)
+}
+
+// Skew is what was added to the stamps of an input, since its clock did not agree with that of
+// another one; 0 if that cannot be found. Inputs count from 0.
+type Skew struct {
+	Input, Other int
+	Nanos        int64
+}
+
+// SkewSentence returns how clocks of inputs differed, in one sentence without a full stop. It is empty
+// if they agree, or cannot be compared.
+func (r *Run) SkewSentence() string {
+	if len(r.Skews) == 0 {
+		return ""
+	}
+	x := r.Skews[0]
+	if x.Nanos == 0 {
+		return fmt.Sprintf("The clocks of file %d and file %d differ, and not always by as much: which answers belong to which requests, and times between these, are unsure",
+			x.Input+1, x.Other+1)
+	}
+	way := "slow"
+	if x.Nanos < 0 {
+		way = "fast"
+	}
+	return fmt.Sprintf("The clock of file %d is %s %s, compared with file %d by challenges that clients brought back: its times are corrected",
+		x.Input+1, digits.Span(time.Duration(max(x.Nanos, -x.Nanos))), way, x.Other+1)
 }
 
 // Clock is how often the clock of the capturing host was set back, at which packet and corrected
