@@ -42,7 +42,7 @@ func (o *Offload) SegmentSize(src, dst netip.AddrPort, b []byte, wireLen int, kn
 		}
 		return 0
 	}
-	if len(b) < 2*minMerged || bytes.IndexByte(b[minMerged:], b[0]) < 0 || o.reg == nil {
+	if !MayBeMerged(b) || o.reg == nil {
 		return 0
 	}
 	isSplit := wire.IsSplit(b)
@@ -54,6 +54,12 @@ func (o *Offload) SegmentSize(src, dst netip.AddrPort, b []byte, wireLen int, kn
 		return findParts(b, wireLen)
 	}
 	return o.findMessages(b, wireLen)
+}
+
+// MayBeMerged reports whether b is long enough for two datagrams and its first byte comes again. It is
+// for callers to ask first: of a flood that is all that SegmentSize costs.
+func MayBeMerged(b []byte) bool {
+	return len(b) >= 2*minMerged && bytes.IndexByte(b[minMerged:], b[0]) >= 0
 }
 
 // strideOf returns the distance of the first repetition of the first n bytes of b, if it has them at

@@ -187,9 +187,7 @@ func (r *reader) readPacket(p *capture.Packet, next []capture.Packet) {
 		if it.Dst.Port() == netlayer.SFlowPort && r.giveSamples(it) {
 			break
 		}
-		if size := r.offload.SegmentSize(it.Src, it.Dst, it.Payload, it.Wire, p.Segment); size > 0 {
-			r.odd = *it
-			r.giveSegments(&r.odd, size)
+		if (p.Segment != 0 || dissect.MayBeMerged(it.Payload)) && r.giveMerged(it, p) {
 			break
 		}
 		r.b.keepSpare()
@@ -197,6 +195,17 @@ func (r *reader) readPacket(p *capture.Packet, next []capture.Packet) {
 		r.odd = *it
 		r.giveOdd(&r.odd, p)
 	}
+}
+
+// giveMerged gives the datagrams that it was merged from. It reports false if it was sent as it is.
+func (r *reader) giveMerged(it *item, p *capture.Packet) bool {
+	size := r.offload.SegmentSize(it.Src, it.Dst, it.Payload, it.Wire, p.Segment)
+	if size == 0 {
+		return false
+	}
+	r.odd = *it
+	r.giveSegments(&r.odd, size)
+	return true
 }
 
 // giveSegments gives each of the datagrams that it was merged from, which are size bytes long. Each
