@@ -218,3 +218,34 @@ func TestPortsEach(t *testing.T) {
 		}
 	}
 }
+
+// TestSampledRates: rates are of all packets, shares of the samples; with fewer than ten samples there is
+// no rate, and what takes two packets of a source is unknown.
+func TestSampledRates(t *testing.T) {
+	for _, tt := range []struct {
+		samples int
+		weight  uint32
+		rate    float64
+	}{{9, 0, 0.9}, {9, 1000, 0}, {10, 1000, 1000}, {500, 1000, 50_000}} {
+		var s Server
+		s.Init(KeyOf(&track.Sighting{Frame: 1}))
+		s.Reset(track.End{Port: 27015}, 1, 10)
+		for i := range tt.samples {
+			x := track.Sighting{What: track.IsRequest, Bytes: 25, Weight: tt.weight, ClientHash: uint64(i+1) * 0x9e3779b97f4a7c15}
+			x.Src[15], x.Src[14] = byte(i), byte(i>>8)
+			c := Clock{Now: 10, Nanos: 1}
+			s.CountChecked(&x, c, s.CountRequest(&x, c), Request{IsQuery: true})
+		}
+		var f Features
+		s.Measure(&f, 10, Limits{Unproven: 30, Proven: 60})
+		if f[Rate10] != tt.rate {
+			t.Errorf("%d samples of weight %d: got %v queries/s, want %v", tt.samples, tt.weight, f[Rate10], tt.rate)
+		}
+		if isUnknown := math.IsNaN(f[Proven]); isUnknown != (tt.weight > 1) {
+			t.Errorf("weight %d: share of proven sources %v", tt.weight, f[Proven])
+		}
+		if f[Each] > 1.2 || f[HotRate] != 0 {
+			t.Errorf("weight %d: %v queries of a source, %v of fast ones: each came once", tt.weight, f[Each], f[HotRate])
+		}
+	}
+}
