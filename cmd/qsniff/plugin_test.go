@@ -25,6 +25,8 @@ import (
 // qsniff does, with the reason. The plugin has to raise no error and to leak nothing there
 // either.
 var pluginCannot = map[string]string{
+	"net/merged-by-offload":        "Wireshark divides no datagrams that offload merged",
+	"net/mirrors-and-hosters":      "Wireshark reads no GUE, and tags of switches by a preference",
 	"net/echo":                     "what sends a request back is a request by its bytes",
 	"ase/fragments-missing-first":  "fragments without their first are shown by a clock",
 	"ase/fragments-missing-middle": "a query of one byte is believed once its whole reply came",

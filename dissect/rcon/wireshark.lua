@@ -219,7 +219,16 @@ function P.read(c, t, cur, m)
 		cur:i32("id")
 		cur:i32("type")
 		if cur:ok() then readBody(c, cur, m, h, toServer) end
-		if not toServer and h.num == 2 and h.id == -1 then cur:raise("RCN-01", 0) end
+		local s = sessionOf(c)
+		if toServer then
+			if h.num == 3 then s.login = h.id end
+		elseif h.num == 2 then
+			s.login = nil
+			if h.id == -1 then cur:raise("RCN-01", 0) end
+		elseif h.num ~= 0 and s.login == h.id then -- an answer in a type of the server's own
+			s.login = nil
+			if h.num == -1 then cur:raise("RCN-01", 1) end
+		end
 	end
 	cur:done()
 end
