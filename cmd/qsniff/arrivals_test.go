@@ -360,6 +360,8 @@ var arrivals = []arrival{
 	{name: "a file of each direction", files: inAndOut(0)},
 	{name: "a clock 700 ms late", files: inAndOut(700_000_000)},
 	{name: "a clock 3 s late", files: inAndOut(3_000_000_000)},
+	{name: "a clock 50 ms early", files: inAndOut(-50_000_000)},
+	{name: "a clock 3 s early", files: inAndOut(-3_000_000_000)},
 	{name: "container", files: on(testpcap.LinkSLL2, 1, traffic.Container[0], traffic.Container[1], counted)},
 	{name: "offload", files: merged, differs: "ten requests have the time of the last one, so the attack begins with one more",
 		want: func(w *arrived) { w.Incidents = strings.ReplaceAll(w.Incidents, "19995", "19996") }},
@@ -372,6 +374,7 @@ var arrivals = []arrival{
 	{name: "Geneve", files: framed(over("geneve", 77), nil)},
 	{name: "GRE", files: framed(over("gre", 1), nil)},
 	{name: "ERSPAN", files: framed(over("erspan", 1), nil)},
+	{name: "TZSP, of a Mikrotik mirror", files: mirrored},
 	{name: "MPLS", files: framed(over("mpls", 16), nil)},
 	{name: "IPv6 in PPPoE", files: framed(over("pppoe", 1), toIPv6), differs: "sources in one /24 are few, those in 50 /64 are a distributed flood",
 		want: func(w *arrived) { w.Incidents = strings.ReplaceAll(w.Incidents, "few", "distributed") }},
@@ -381,6 +384,17 @@ var arrivals = []arrival{
 	}},
 	{name: "pcapng, zstd", files: func(b *base) [][]byte { return [][]byte{zstandard(framed(ethernet, nil)(b)[0])} }},
 	{name: "fragments", files: fragments},
+}
+
+// mirrored is the traffic as a router sends it to an analyzer, each frame in a datagram of TZSP.
+func mirrored(b *base) [][]byte {
+	var frames []traffic.Frame
+	for i, p := range b.packets {
+		d := testpcap.Datagram{Src: netip.MustParseAddrPort("198.18.9.1:51000"), Dst: netip.MustParseAddrPort("198.18.9.2:37008"), TTL: 64,
+			ID: uint32(i), Payload: append([]byte("\x01\x00\x00\x01\x01"), p.Frame(ethernet)...)}
+		frames = append(frames, traffic.Frame{Nanos: p.Nanos, Data: d.Frame(ethernet)})
+	}
+	return [][]byte{traffic.Pcapng(frames, testpcap.LinkEthernet, 1)}
 }
 
 // fragments is the traffic with an MTU that cuts replies in two.
