@@ -177,6 +177,17 @@ func (r *Run) ClockSentence() string {
 		c.Steps, digits.Span(time.Duration(c.All)), digits.Span(time.Duration(c.First)), digits.Grouped(int64(c.Frame)))
 }
 
+// MergedSentence returns what people must know of datagrams that offload merged, in one sentence without
+// a full stop; empty if there are none.
+func (r *Run) MergedSentence() string {
+	if r.Merged == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s held %s, merged by offload on the capturing host: each is counted, with the time of its frame; "+
+		"ethtool -K IFACE gro off tx-udp-segmentation off has them captured one by one",
+		digits.Counted(r.Merged, "frame"), digits.Counted(r.Segments, "datagram"))
+}
+
 // SampleSentence returns what people must know of packets that are samples, in one sentence without a
 // full stop; empty if none are.
 func (r *Run) SampleSentence() string {

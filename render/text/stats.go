@@ -98,7 +98,7 @@ func (p *statsPage) writeOverview() {
 		p.writeLine(0, "The capture looks sampled, 1 of %s packets or fewer: %s of %s have no request in it. --sampled N, with the factor of the switch or router, multiplies counts and rates.",
 			digits.Grouped(int64(n)), digits.Grouped(int64(p.s.Strays)), digits.Counted(p.s.Strays+p.s.Paired, "reply", "replies"))
 	}
-	for _, s := range []string{run.SampleSentence(), run.CopiesSentence(), run.TranslationsSentence(), run.ClockSentence(), run.SkewSentence()} {
+	for _, s := range []string{run.SampleSentence(), run.MergedSentence(), run.CopiesSentence(), run.TranslationsSentence(), run.ClockSentence(), run.SkewSentence()} {
 		if s != "" {
 			p.writeLine(0, "%s.", s)
 		}
