@@ -20,7 +20,10 @@ const (
 // ports. An ICMP error gets that of the packet that it quotes, whoever sent the
 // error. The hash has no seed, since a file must give the same evictions and so
 // the same output every time.
-func (p *Packet) Partition() uint8 {
+func (p *Packet) Partition() uint8 { return uint8(p.PairHash() % Partitions) }
+
+// PairHash returns the hash of the two addresses by whose lowest bits Partition goes.
+func (p *Packet) PairHash() uint64 {
 	src, dst := p.Src.Addr(), p.Dst.Addr()
 	if p.Stop == ICMP {
 		if q := p.Quote(); q.Set {
@@ -28,7 +31,7 @@ func (p *Packet) Partition() uint8 {
 		}
 	}
 	sum := hashAddr(src) + hashAddr(dst)
-	return uint8(foldProduct(sum^keyA, keyC) % Partitions)
+	return foldProduct(sum^keyA, keyC)
 }
 
 // hashAddr hashes one address. It does without As16 for IPv4: putting the 16

@@ -43,9 +43,16 @@ type item struct {
 	moment
 	*rare // never nil in a batch
 	kind  kind
-	part  uint8 // the partition it is for, or allPartitions
+	part  uint8  // the partition it is for, or allPartitions
+	pair  uint16 // further bits of the hash of the two addresses
 	// weight is how many packets this one stands for, as track.Sighting.Weight.
 	weight uint32
+}
+
+// setPartition sets what depends on the two addresses.
+func (it *item) setPartition() {
+	h := it.PairHash()
+	it.part, it.pair = uint8(h%Partitions), uint16(h>>16)
 }
 
 // moment is when and where a packet was captured.
@@ -144,13 +151,13 @@ func (b *batch) keepSpare() {
 	n := len(b.items)
 	b.items = b.items[:n+1]
 	it := &b.items[n]
-	it.part = it.Partition()
+	it.setPartition()
 	b.complete(it)
 }
 
 // give adds a copy of it, for the partition of its ends.
 func (b *batch) give(it *item) {
-	it.part = it.Partition()
+	it.setPartition()
 	b.appendItem(it)
 }
 

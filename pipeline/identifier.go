@@ -59,7 +59,7 @@ func (d *identifier) identify(s *payload) outcome {
 		return doubtful
 	}
 	if v.Type.Reply {
-		d.closeRequest(s.src, s.dst)
+		d.echoes.close(d.now.item)
 		d.releaseRequest(s.src, s.dst, s.nanos, v.Type)
 	}
 	d.parser.parseMessage(s, c, &v)

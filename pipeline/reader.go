@@ -312,7 +312,8 @@ func (r *reader) giveQuoted(it *item) bool {
 		return false
 	}
 	x := *it
-	x.part = it.Partition()
+	h := it.PairHash()
+	x.part, x.pair = uint8(h%Partitions), uint16(h>>16)
 	x.kind = kindQuoted
 	x.rare = r.b.addRare(rare{icmp: icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code,
 		wire: uint32(it.Wire) + ipHeaderBytes(it.Src)}})
@@ -333,7 +334,7 @@ func (r *reader) giveBegun(it *item) {
 	x.kind = kindBegun
 	x.Src = netip.AddrPortFrom(it.Src.Addr(), binary.BigEndian.Uint16(it.Payload))
 	x.Dst = netip.AddrPortFrom(it.Dst.Addr(), binary.BigEndian.Uint16(it.Payload[2:]))
-	x.part = x.Partition()
+	x.setPartition()
 	r.b.appendItem(&x)
 }
 

@@ -198,13 +198,13 @@ func (w *sightMaker) addHashes(s *track.Sighting, sum uint64) {
 func (w *sightMaker) resolveEcho(s *track.Sighting, it *item) {
 	switch s.What {
 	case track.IsRequest:
-		if w.echoes.take(w.now, it, s.FromHash(), s.ToHash()) {
+		if w.echoes.take(w.now, it) {
 			s.What, s.Proto, s.Type, s.Asks, s.Key = track.IsOther, nil, nil, 0, 0
 			s.Flags &^= track.HasKey | track.Weak
 			s.Foreign = w.reg.EchoType()
 		}
 	case track.IsReply, track.IsChallenge:
-		w.echoes.close(s.FromHash(), s.ToHash())
+		w.echoes.close(it)
 	}
 }
 
