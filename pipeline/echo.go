@@ -37,9 +37,9 @@ type openRequest struct {
 }
 
 const (
-	// limit: echoPlaces is the room of a partition, 16 KB: 4,096 requests in all. A newer request takes the place
+	// limit: echoPlaces is the room of a partition, 4 KB: 1,024 requests in all. A newer request takes the place
 	// of an older one.
-	echoPlaces = 1 << 8
+	echoPlaces = 1 << 6
 	// limit: echoBytes is how much of a request is compared. Chosen: A2S_INFO with its challenge has 29 bytes.
 	echoBytes = 29
 	// limit: echoWindow is how long a request is open. Chosen: longer than any round trip, and shorter than

@@ -189,8 +189,8 @@ const (
 )
 
 // tunnelPorts are those of tunnels over UDP that netlayer follows: L2TP, VXLAN, VXLAN-GPE,
-// FOU, GUE, Geneve, VXLAN as Linux had it before IANA assigned a port, TZSP.
-var tunnelPorts = []uint16{1701, 4789, 4790, 5555, 6080, 6081, 8472, 37008}
+// FOU, GUE, Geneve, sFlow, VXLAN as Linux had it before IANA assigned a port, TZSP.
+var tunnelPorts = []uint16{1701, 4789, 4790, 5555, 6080, 6081, 6343, 8472, 37008}
 
 // Program returns the filter for packets of a link type, a LINKTYPE_ value. Packets
 // that pass are cut to snap bytes.
