@@ -42,6 +42,7 @@ func (p *Packet) decodeIPv4(b []byte, wire int) {
 		p.Stop = cutOrBad(ShortIP, BadIP, wire, ipv4MinLen)
 		return
 	}
+	whole := b
 	header := int(b[0]&0x0f) * 4
 	total := int(binary.BigEndian.Uint16(b[2:]))
 	if total == 0 {
@@ -74,6 +75,9 @@ func (p *Packet) decodeIPv4(b []byte, wire int) {
 		return
 	}
 	p.decodeTransport(b, wire)
+	if binary.BigEndian.Uint16(whole[2:]) == 0 { // the network card would have set both lengths
+		p.Misfit = false
+	}
 }
 
 // decodeIPv6 reads an IPv6 packet (RFC 8200). A payload length of 0 is a jumbogram or

@@ -36,6 +36,7 @@ type Packet struct {
 	Frag     Frag
 	Stop     Stop
 	Unread   Unread // with NotIP: what stands there instead, if it is known
+	Misfit   bool   // the length in the UDP header does not fit the IP packet: Linux drops it
 	Depth    uint8  // how many tags, label stacks, sessions and tunnels lie around the packet
 	TCP      TCPHeader
 

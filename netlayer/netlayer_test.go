@@ -201,6 +201,12 @@ func TestLinkTypes(t *testing.T) {
 	})
 }
 
+// misfit is p with a UDP length that does not fit.
+func misfit(p Packet) Packet {
+	p.Misfit = true
+	return p
+}
+
 func TestIPv4(t *testing.T) {
 	const in = "FFFFFFFF 55"
 	full := ip4(33, 17) + udp4(13) + in
@@ -296,10 +302,10 @@ func TestUDP(t *testing.T) {
 		{"payload all cut", LinkRaw, head + udp4(13) + in, 5, v4("", 5)},
 		{"header cut", LinkRaw, head + udp4(13) + in, 6, stopped(v4("", 0), 17, ShortUDP)},
 		{"empty", LinkRaw, ip4(28, 17) + udp4(8), 0, v4("", 0)},
-		{"length above IP's", LinkRaw, head + udp4(4000) + in, 0, v4(in, 5)},
+		{"length above IP's", LinkRaw, head + udp4(4000) + in, 0, misfit(v4(in, 5))},
 		{"length below IP's", LinkRaw, head + udp4(11) + in, 0, v4("FFFFFF", 3)},
 		{"length below IP's, cut", LinkRaw, head + udp4(11) + in, 3, v4("FFFF", 3)},
-		{"length 0", LinkRaw, head + udp4(0) + in, 0, v4(in, 5)},
+		{"length 0", LinkRaw, head + udp4(0) + in, 0, misfit(v4(in, 5))},
 		{"length 7", LinkRaw, head + udp4(7) + in, 0, stopped(v4("", 0), 17, BadUDP)},
 		{"length 0, IPv6", LinkRaw, ip6(0, 17) + udp4(0) + in, 0, v6(in, 5)},
 		{"7 bytes sent", LinkRaw, ip4(27, 17) + "697D 6987 0007 00", 0, stopped(v4("", 0), 17, BadUDP)},

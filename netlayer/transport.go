@@ -40,7 +40,7 @@ const (
 // fragments are TooDeep, in a tunnel as well: routers fragment packets before they
 // put them into a tunnel, and the memory of what was joined is not that of a frame.
 func (p *Packet) DecodeJoined(b []byte, wire int) {
-	p.Payload, p.Wire, p.Frag, p.Stop, p.TCP = nil, 0, Frag{}, OK, TCPHeader{}
+	p.Payload, p.Wire, p.Frag, p.Stop, p.Misfit, p.TCP = nil, 0, Frag{}, OK, false, TCPHeader{}
 	p.Src = netip.AddrPortFrom(p.Src.Addr(), 0)
 	p.Dst = netip.AddrPortFrom(p.Dst.Addr(), 0)
 	wire = max(wire, len(b))
@@ -90,9 +90,9 @@ func (p *Packet) decodeTransport(b []byte, wire int) {
 }
 
 // decodeUDP reads a UDP datagram (RFC 768) and returns the port it went to, or 0 if
-// it set Stop. The shorter of the two lengths that UDP and IP claim is believed.
-// A UDP length of 0 stands for that of IP: jumbograms (RFC 2675) and packets
-// captured before segmentation offload have it.
+// it set Stop. The shorter of the two lengths that UDP and IP claim is believed. A UDP length
+// above that of IP, or of 0 over IPv4, is a Misfit (TestLiveKernel). Over IPv6 0 stands for the
+// length of IP, as jumbograms have it (RFC 2675).
 func (p *Packet) decodeUDP(b []byte, wire int) (dst uint16) {
 	if len(b) < udpLen {
 		p.Stop = cutOrBad(ShortUDP, BadUDP, wire, udpLen)
@@ -100,10 +100,11 @@ func (p *Packet) decodeUDP(b []byte, wire int) (dst uint16) {
 	}
 	n := int(binary.BigEndian.Uint16(b[4:]))
 	if n == 0 || n > wire {
+		p.Misfit = n > 0 || p.Src.Addr().Is4()
 		n = wire
 	}
 	if n < udpLen {
-		p.Stop = BadUDP
+		p.Stop, p.Misfit = BadUDP, false
 		return 0
 	}
 	dst = binary.BigEndian.Uint16(b[2:])

@@ -50,7 +50,8 @@ func (j *joiner) join(it *item, first *look) {
 	}
 	s := payload{src: it.Src, dst: it.Dst, data: it.Payload, run: len(it.Payload), wire: it.Wire,
 		frame: it.frame, nanos: it.nanos, pieces: it.pieces, origin: it.origins(), ipPieces: len(it.pieces),
-		isIncomplete: it.kind == kindAbandoned, why: it.why, ways: it.ways, from: it.from, first: first}
+		isIncomplete: it.kind == kindAbandoned, why: it.why, ways: it.ways, from: it.from, first: first,
+		isMisfit: it.Misfit}
 	s.frames = j.framesOf(it.pieces)
 	j.identifier.identifyOrCount(&s)
 }

@@ -114,6 +114,12 @@ func (p *parser) finish(s *payload, said *console.Passwords) {
 	if s.isIncomplete {
 		m.Status = dissect.Fragment
 	}
+	if s.isMisfit {
+		m.Status = dissect.Malformed
+		m.Expert = append(m.Expert, finding.Expert{Code: &track.Misfit, Severity: track.Misfit.Severity, Field: -1})
+		p.tracker.emitter.emitMessage(s, m, new(track.Part)) // of no exchange: the receiver never had it
+		return
+	}
 	p.tracker.trackMessage(s, m)
 }
 

@@ -30,6 +30,7 @@ type payload struct {
 	from         *origin        // of that packet; nil if it is not at hand
 	joined       *dissect.Joined
 	isReply      bool
+	isMisfit     bool   // its UDP length does not fit: the receiver drops it
 	isIncomplete bool   // what is missing will not come
 	why          string // what became of the missing bytes; empty if none are missing
 	isTCP        bool

@@ -70,7 +70,7 @@ func (x *brief) fill(f *track.Fact, it *item) {
 // processUsual passes on a datagram if it is a request of a usual form. If it reports false the
 // datagram is for join, with what it found out about it.
 func (p *partition) processUsual(it *item, first *look) (*look, bool) {
-	if len(it.pieces) > 0 || wire.IsSplit(it.Payload) || p.joiner.mayTake(it.Payload) {
+	if len(it.pieces) > 0 || it.Misfit || wire.IsSplit(it.Payload) || p.joiner.mayTake(it.Payload) {
 		return first, false
 	}
 	l := first

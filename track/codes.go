@@ -55,5 +55,5 @@ var Elsewhere = finding.Code{ID: "NET-01", Severity: finding.Error, Fault: findi
 
 // Codes lists the findings of this package. Findings that belong to a protocol are declared
 // by the protocol, see dissect.PairCodes.
-var Codes = []*finding.Code{&CaptureDamaged, &Refused, &LateReply, &Elsewhere, &OtherGamePort, &OneAddress, &ForeignPort, &SentBack, &OpenAmplifier, &ObsoleteAmplifier,
+var Codes = []*finding.Code{&CaptureDamaged, &Refused, &LateReply, &Elsewhere, &OtherGamePort, &OneAddress, &ForeignPort, &Misfit, &SentBack, &OpenAmplifier, &ObsoleteAmplifier,
 	&Cached, &Reframed, &Unrequested, &MonitorUnanswered}

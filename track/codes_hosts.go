@@ -45,6 +45,15 @@ var ForeignPort = finding.Code{ID: "CAP-02", Severity: finding.Note, Fault: find
 		return dst
 	}}
 
+// Misfit is raised by a datagram whose UDP length does not fit its IP packet.
+var Misfit = finding.Code{ID: "NET-09", Severity: finding.Error, Fault: finding.Client,
+	Seen:  "a datagram whose length in the UDP header is 0 over IPv4, or above what its IP packet has",
+	Means: "the receiver's system drops it (Linux does) and no program gets it: it is no request of an exchange, and its answer does not come",
+	Do:    "look at the program that made the packet; a server's own socket sends no such datagrams, so it was made by hand, or something on the way changed it",
+	Text: func(dst []byte, _ *finding.Expert) []byte {
+		return append(dst, "the UDP length does not fit the IP packet: the receiver drops it"...)
+	}}
+
 // SentBack is raised by a datagram of B bytes that begins with all bytes of the request before it, which
 // has A.
 var SentBack = finding.Code{ID: "NET-10", Severity: finding.Note, Fault: finding.Server,

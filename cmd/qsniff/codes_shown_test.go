@@ -70,6 +70,7 @@ var shownBy = map[string]struct{ raises, near string }{
 	"NET-06":  {"rcon/gap-before-answer", "rcon/reply-reordered"},
 	"NET-07":  {"hostile/rcon-overlap", "rcon/sequence-wrap"},
 	"NET-08":  {"rcon/mid-stream", "rcon/one-byte-segments"},
+	"NET-09":  {"net/udp-length", "net/ethernet"},
 	"NET-10":  {"net/echo", "net/ethernet"},
 	"RCN-01":  {"rcon/login-failed", "rcon/srcds-login-status"},
 	"RCN-02":  {"rcon/srcds-login-status", "rcon/mid-stream"},

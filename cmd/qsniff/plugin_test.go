@@ -25,6 +25,7 @@ import (
 // qsniff does, with the reason. The plugin has to raise no error and to leak nothing there
 // either.
 var pluginCannot = map[string]string{
+	"net/udp-length":               "Wireshark marks the length of UDP itself",
 	"net/merged-by-offload":        "Wireshark divides no datagrams that offload merged",
 	"net/mirrors-and-hosters":      "Wireshark reads no GUE, and tags of switches by a preference",
 	"net/echo":                     "what sends a request back is a request by its bytes",
