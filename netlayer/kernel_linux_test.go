@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/internal/checksum"
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/timing"
 )
@@ -83,24 +84,13 @@ func udpPacket(version int, ends [2]netip.Addr, length int, payload string) []by
 		}
 		src, dst := ends[0].As16(), ends[1].As16()
 		pseudo := append(append(append([]byte{}, src[:]...), dst[:]...), 0, 0, byte(covered>>8), byte(covered), 0, 0, 0, 17)
-		binary.BigEndian.PutUint16(udp[6:], internetChecksum(append(pseudo, udp[:covered]...)))
+		binary.BigEndian.PutUint16(udp[6:], ^checksum.Fold(checksum.Add(0, append(pseudo, udp[:covered]...))))
 		b := []byte{0x60, 0, 0, 0, byte(total >> 8), byte(total), 17, 64}
 		return append(append(append(b, src[:]...), dst[:]...), udp...)
 	}
 	src, dst := ends[0].As4(), ends[1].As4()
 	b := []byte{0x45, 0, byte((20 + total) >> 8), byte(20 + total), 0, 1, 0, 0, 64, 17, 0, 0}
 	b = append(append(b, src[:]...), dst[:]...)
-	binary.BigEndian.PutUint16(b[10:], internetChecksum(b))
+	binary.BigEndian.PutUint16(b[10:], ^checksum.Fold(checksum.Add(0, b)))
 	return append(b, udp...)
-}
-
-func internetChecksum(b []byte) uint16 {
-	sum := uint32(0)
-	for i, c := range b {
-		sum += uint32(c) << (8 * (1 - i&1))
-	}
-	for sum > 0xffff {
-		sum = sum>>16 + sum&0xffff
-	}
-	return ^uint16(sum)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/internal/checksum"
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/timing"
 	"qsniff/netlayer"
@@ -80,7 +81,7 @@ func (f kernelFragment) packet(version uint8, id uint32) []byte {
 		binary.BigEndian.PutUint16(b[6:], field)
 		copy(b[12:], kernelEnds[4][0].AsSlice())
 		copy(b[16:], kernelEnds[4][1].AsSlice())
-		binary.BigEndian.PutUint16(b[10:], checksum(b))
+		binary.BigEndian.PutUint16(b[10:], ^checksum.Fold(checksum.Add(0, b)))
 	} else {
 		if f.more {
 			field |= 1
@@ -95,17 +96,6 @@ func (f kernelFragment) packet(version uint8, id uint32) []byte {
 		binary.BigEndian.PutUint32(b[44:], id)
 	}
 	return append(b, f.data()...)
-}
-
-func checksum(b []byte) uint16 {
-	sum := uint32(0)
-	for i := 0; i < len(b); i += 2 {
-		sum += uint32(b[i])<<8 | uint32(b[i+1])
-	}
-	for sum > 0xffff {
-		sum = sum>>16 + sum&0xffff
-	}
-	return ^uint16(sum)
 }
 
 // join returns the datagrams that the kernel makes of the fragments. A whole packet after them shows

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/internal/checksum"
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/timing"
 	"qsniff/netlayer"
@@ -51,7 +52,7 @@ func (s *stranger) send(t *testing.T, off int, flags uint8, data string) {
 	binary.BigEndian.PutUint16(b[2:], uint16(40+len(data)))
 	copy(b[12:], s.here.Addr().AsSlice())
 	copy(b[16:], s.there.Addr().AsSlice())
-	binary.BigEndian.PutUint16(b[10:], onesSum(0, b[:20]))
+	binary.BigEndian.PutUint16(b[10:], ^checksum.Fold(checksum.Add(0, b[:20])))
 	h := b[20:]
 	binary.BigEndian.PutUint16(h, s.here.Port())
 	binary.BigEndian.PutUint16(h[2:], s.there.Port())
@@ -60,19 +61,8 @@ func (s *stranger) send(t *testing.T, off int, flags uint8, data string) {
 	h[12], h[13] = 5<<4, flags
 	binary.BigEndian.PutUint16(h[14:], 0xffff)
 	b = append(b, data...)
-	binary.BigEndian.PutUint16(b[36:], onesSum(6+uint32(len(b)-20), append(b[12:20:20], b[20:]...)))
+	binary.BigEndian.PutUint16(b[36:], ^checksum.Fold(checksum.Add(6+uint64(len(b)-20), append(b[12:20:20], b[20:]...))))
 	s.tun.Write(t, b)
-}
-
-// onesSum is the Internet checksum of b, which may have an odd length, and of a number more.
-func onesSum(sum uint32, b []byte) uint16 {
-	for i, c := range b {
-		sum += uint32(c) << (8 * (1 - i&1))
-	}
-	for sum > 0xffff {
-		sum = sum>>16 + sum&0xffff
-	}
-	return ^uint16(sum)
 }
 
 // open begins a connection, from another port than the last one, and returns the kernel's end of it.
