@@ -36,6 +36,13 @@ var otherwise = map[string]string{
 	"goldsource/rcon-split-rewritten": "likewise",
 }
 
+// unlike are the captures of which other messages come out, and why.
+var unlike = map[string]string{
+	"split/source-old-compressed-randomised": "a block that nothing reads is overwritten, and then broken",
+	"hostile/bzip2-changed-on-path":          "what changed on the path is packed again, so that only the header is wrong",
+	"net/sflow":                              "the headers in samples are overwritten with all that is around them",
+}
+
 // TestAnonymize: an anonymised capture decodes to the same structure, and holds none of the
 // addresses, the texts that identify somebody and the passwords.
 func TestAnonymize(t *testing.T) {
@@ -60,10 +67,10 @@ func TestAnonymize(t *testing.T) {
 		want := readStructure(t, before)
 		base := strings.TrimSuffix(filepath.Base(filepath.Dir(name))+"/"+filepath.Base(name), ".pcap")
 		got := readStructure(t, after)
-		if diff := cmp.Diff(want.messages, got.messages); diff != "" && otherwise[base] == "" {
+		if diff := cmp.Diff(want.messages, got.messages); diff != "" && otherwise[base] == "" && unlike[base] == "" {
 			t.Errorf("before -, after +\n%s", diff)
 		}
-		if diff := cmp.Diff(want.wholes, got.wholes); diff != "" {
+		if diff := cmp.Diff(want.wholes, got.wholes); diff != "" && unlike[base] == "" {
 			t.Errorf("before -, after +\n%s", diff)
 		}
 		images := map[netip.Addr]bool{}

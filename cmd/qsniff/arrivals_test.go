@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -41,7 +40,8 @@ type base struct {
 // arrived is what a command finds in an arrival.
 type arrived struct {
 	Requests, Replies, Clients, Servers, Answered int
-	Incidents                                     string // kind and requests of each
+	Incidents                                     string // kinds
+	Attacked                                      int    // requests in them
 }
 
 // TestArrivals: the same traffic has the same figures in whatever form it arrives.
@@ -63,6 +63,9 @@ func TestArrivals(t *testing.T) {
 			got, want := b.read(dir, a), want
 			if a.want != nil {
 				a.want(&want)
+			}
+			if d := got.Clients - want.Clients; d*d <= want.Clients*want.Clients/10_000 {
+				got.Clients = want.Clients // estimates, which other addresses change by less than 1 %
 			}
 			if got != want {
 				t.Errorf("%s\n got %+v\nwant %+v", a.differs, got, want)
@@ -154,7 +157,8 @@ func (b *base) read(dir string, a *arrival) (got arrived) {
 		if err := json.Unmarshal([]byte(line), &incident); err != nil {
 			b.t.Fatalf("%s: %v", a.name, err)
 		}
-		got.Incidents += incident.Kind + " " + strconv.Itoa(incident.Requests) + " "
+		got.Incidents += incident.Kind + " "
+		got.Attacked += incident.Requests
 	}
 	return got
 }
@@ -364,7 +368,7 @@ var arrivals = []arrival{
 	{name: "a clock 3 s early", files: inAndOut(-3_000_000_000)},
 	{name: "container", files: on(testpcap.LinkSLL2, 1, traffic.Container[0], traffic.Container[1], counted)},
 	{name: "offload", files: merged, differs: "ten requests have the time of the last one, so the attack begins with one more",
-		want: func(w *arrived) { w.Incidents = strings.ReplaceAll(w.Incidents, "19995", "19996") }},
+		want: func(w *arrived) { w.Attacked++ }},
 	{name: "VLAN", files: framed(testpcap.Link{Type: testpcap.LinkEthernet, VLANs: []uint16{7}}, nil)},
 	{name: "QinQ", files: framed(testpcap.Link{Type: testpcap.LinkEthernet, VLANs: []uint16{7, 8}}, nil)},
 	{name: "any device, tag before the packet", files: tagged},

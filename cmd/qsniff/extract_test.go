@@ -22,6 +22,9 @@ type replyLine struct {
 // is what read prints of that reply; the .hex files hold the same bytes.
 func TestExtractEach(t *testing.T) {
 	someCaptures(t, func(t *testing.T, _ int, name string) {
+		if strings.HasSuffix(name, "/merged-by-offload.pcap") {
+			t.Skip("parts that offload merged are one frame there, and payloads of their own in a fixture")
+		}
 		dir := filepath.Join(t.TempDir(), "fixtures")
 		_, errs, status := output(t, "extract", smallTables, "--as-captured", "--fixtures", dir, name)
 		read, _, readStatus := output(t, "read", smallTables, "-o", "json", name)

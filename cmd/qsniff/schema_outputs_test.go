@@ -16,6 +16,8 @@ import (
 
 	"qsniff/finding"
 	"qsniff/flood"
+	traffic "qsniff/internal/test/forms"
+	"qsniff/internal/test/testpcap"
 	"qsniff/render"
 	"qsniff/render/jsonl"
 	"qsniff/stats"
@@ -63,6 +65,9 @@ var schemaCommands = [][]string{{"read", "--layout"}, {"exchanges"}, {"findings"
 
 // checkOtherOutputs checks what needs more than one capture, or none.
 func checkOtherOutputs(t *testing.T, check func(t *testing.T, args ...string)) {
+	container := on(testpcap.LinkSLL2, 1, traffic.Container[0], traffic.Container[1], counted)
+	b := &base{packets: traffic.Base(40, 0), t: t}
+	check(t, "stats", "-o", "json", b.write(t.TempDir(), &arrival{name: "container", files: container})[0])
 	floods, err := filepath.Glob(pcapfiles + "/stories/*.pcap")
 	if err != nil {
 		t.Fatal(err)
