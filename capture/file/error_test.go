@@ -117,7 +117,6 @@ func TestForeign(t *testing.T) {
 	const convert = "convert it: editcap -F pcap 'a file' OUT"
 	const modified = "pcap of a modified libpcap, not read"
 	tests := []struct{ name, in, reason, hint string }{
-		{"xz", "\xfd7zXZ\x00\x00", "compressed with xz", "decompress first: xzcat 'a file' | qsniff -"},
 		{"zip", "PK\x03\x04\x14\x00", "zip archive", "decompress first: unzip -p 'a file' | qsniff -"},
 		{"a1b234cd, little", "\xcd\x34\xb2\xa1\x02\x00", modified, convert},
 		{"a1b2c30b, big", "\xa1\xb2\xc3\x0b\x00\x02", modified, convert},
@@ -173,7 +172,6 @@ func TestForeignEventTrace(t *testing.T) {
 // A hint for standard input cannot name a file.
 func TestForeignStandardInput(t *testing.T) {
 	tests := []struct{ name, in, hint string }{
-		{"xz", "\xfd7zXZ\x00\x00", "decompress first: COMMAND | xzcat | qsniff -"},
 		{"snoop", "snoop\x00\x00\x00\x00\x00\x00\x02", "save it to a file and convert that: editcap -F pcap IN OUT"},
 		{"text", "hello", hexDumps},
 	}

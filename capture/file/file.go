@@ -1,6 +1,6 @@
 // Package file reads and writes capture files. It reads classic pcap in both
 // byte orders, with microsecond or nanosecond time stamps and in two modified
-// forms, and pcapng; plain or compressed with gzip, zstd, lz4 or bzip2; from a
+// forms, and pcapng; plain or compressed with gzip, zstd, lz4, bzip2 or xz; from a
 // file, a pipe, standard input, or a file or ring that is still being written.
 // It recognises formats by content, not by name. It writes both formats, plain.
 //

@@ -19,7 +19,6 @@ type signature struct {
 }
 
 var signatures = []signature{
-	{magic: "\xfd7zXZ\x00", kind: "compressed with xz", unzip: "xzcat"},
 	{magic: "PK\x03\x04", kind: "zip archive", unzip: "unzip -p"},
 	{magic: "7z\xbc\xaf\x27\x1c", kind: "7z archive", unzip: "7z x -so"},
 	{magic: "Rar!\x1a\x07", kind: "RAR archive", unzip: "unrar p -inul"},

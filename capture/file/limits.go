@@ -90,6 +90,17 @@ const (
 	// 32 MiB reads level 20 and --long=25 too.
 	maxZstdWindow = 32 << 20
 
+	// maxXzDictionary is the largest dictionary an xz block may have, in bytes. Chosen: xz -9
+	// asks for 64 MiB, each lower level for less.
+	maxXzDictionary = 64 << 20
+
+	// maxXzDictionaries and xzDictionaryGain bound what the blocks of an xz file may
+	// allocate: that many bytes at first, and as many again for each compressed byte. Each
+	// block has a new dictionary; without the bound, 40 bytes would cost the clearing of
+	// 64 MiB. Chosen: four of the largest, and one more each 16 KiB.
+	maxXzDictionaries = 4 * maxXzDictionary
+	xzDictionaryGain  = 4096
+
 	// maxDirectory is how many files a directory may have, because packets number
 	// their files with 16 bits. A directory with more is refused as a whole.
 	maxDirectory = 1 << 16

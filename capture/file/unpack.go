@@ -23,7 +23,7 @@ type packing struct {
 }
 
 // packings are the compressions that are read. All expand a block at a time, into
-// memory whose size is fixed or limited (zstd), and read several streams that were put
+// memory whose size is fixed or limited (zstd, xz), and read several streams that were put
 // after one another.
 var packings = [...]packing{
 	{"gzip", []string{"\x1f\x8b"}, "zcat", func(in io.Reader) (io.Reader, error) {
@@ -39,6 +39,7 @@ var packings = [...]packing{
 	{"bzip2", []string{"BZh"}, "bzcat", func(in io.Reader) (io.Reader, error) {
 		return bzip2.NewReader(in, nil)
 	}},
+	{"xz", []string{xzMagic}, "xz -dc", openXz},
 }
 
 // packingOf returns the compression of a file that begins with b, or nil.
@@ -107,6 +108,12 @@ func (p *packed) expandError(name string, offset int64, err error) error {
 		e.Reason, e.Hint = p.name+" data cut", hintCut
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		e.Reason = "zstd window above the limit of " + digits.Grouped(maxZstdWindow) + " bytes"
+		e.Hint = unzipHint(name, p.unzip)
+	case errors.Is(err, errXzMemory):
+		e.Reason = "xz dictionaries above the limit of " + digits.Grouped(maxXzDictionary) + " bytes"
+		e.Hint = unzipHint(name, p.unzip)
+	case errors.Is(err, errXzFilter):
+		e.Reason = errXzFilter.Error()
 		e.Hint = unzipHint(name, p.unzip)
 	default:
 		e.Reason = p.name + " data damaged: " + e.Reason

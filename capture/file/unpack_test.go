@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+	"github.com/ulikunitz/xz"
 
 	"qsniff/capture"
 	"qsniff/internal/test/race"
@@ -45,6 +46,13 @@ var compressors = []struct {
 	}},
 	{"bzip2", func(w io.Writer) io.WriteCloser {
 		z, err := bzip2.NewWriter(w, nil)
+		if err != nil {
+			panic(err)
+		}
+		return z
+	}},
+	{"xz", func(w io.Writer) io.WriteCloser {
+		z, err := xz.NewWriter(w)
 		if err != nil {
 			panic(err)
 		}
@@ -233,7 +241,20 @@ func TestCompressedErrors(t *testing.T) {
 	}
 	io.CopyN(z, zeros{}, 4*maxZstdWindow)
 	z.Close()
+	dictionary := func(size int) string {
+		return string(compressed(t, func(w io.Writer) io.WriteCloser {
+			z, err := xz.WriterConfig{DictCap: size}.NewWriter(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return z
+		}, []byte("hello, this is text\n")))
+	}
+	xzHint := "decompress first: xz -dc x.pcap | qsniff -"
 	tests := []struct{ name, in, want, hint string }{
+		{"largest xz dictionary", dictionary(maxXzDictionary), "x.pcap: text, not a capture", hexDumps},
+		{"large xz dictionary", dictionary(2 * maxXzDictionary),
+			"x.pcap: byte 0 of the expanded data: xz dictionaries above the limit of 67,108,864 bytes", xzHint},
 		{"text", string(text), "x.pcap: text, not a capture", hexDumps},
 		{"twice", string(twice), "x.pcap: compressed twice, with gzip in zstd", "decompress first: zstdcat --long=31 x.pcap | qsniff -"},
 		{"large window", window.String(), "x.pcap: byte 0 of the expanded data: zstd window above the limit of 33,554,432 bytes",
@@ -343,9 +364,9 @@ func FuzzDecompress(f *testing.F) {
 			expanded = r.offset
 		}
 		runtime.ReadMemStats(&after)
-		// zstd may take its window, in two places; the others less. Errors are
-		// small and few.
-		if took, most := after.TotalAlloc-before.TotalAlloc, uint64(2*maxZstdWindow+24<<20); took > most {
+		// xz may take its dictionaries, zstd its window in two places; the others less.
+		// Errors are small and few.
+		if took, most := after.TotalAlloc-before.TotalAlloc, uint64(maxXzDictionaries+xzDictionaryGain*len(file)+24<<20); took > most {
 			t.Errorf("got  %d bytes allocated for %d bytes that expand to %d, %v\nwant at most %d", took, len(file), expanded, err, most)
 		}
 		if err != nil && err != io.EOF {

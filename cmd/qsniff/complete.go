@@ -15,7 +15,7 @@ import (
 
 // captureExtensions are the extensions of names that completion proposes. Files with other
 // names are read all the same.
-var captureExtensions = []cobra.Completion{"pcap", "pcapng", "cap", "gz", "zst", "lz4", "bz2"}
+var captureExtensions = []cobra.Completion{"pcap", "pcapng", "cap", "gz", "zst", "lz4", "bz2", "xz"}
 
 // completeCaptures proposes captures, and the folders on the way to them.
 func completeCaptures(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -14,7 +14,7 @@ import (
 // TestCompletion asks as the scripts of the shells do: what is proposed for the
 // last word, and what the shell is to do with it.
 func TestCompletion(t *testing.T) {
-	captures := []string{"pcap", "pcapng", "cap", "gz", "zst", "lz4", "bz2"}
+	captures := []string{"pcap", "pcapng", "cap", "gz", "zst", "lz4", "bz2", "xz"}
 	const noFiles, byExtension = ":4", ":8"
 	for _, tc := range []struct {
 		name   string

@@ -23,6 +23,7 @@ import (
 	"github.com/google/gopacket/pcapgo"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+	"github.com/ulikunitz/xz"
 
 	"qsniff/internal/test/testpcap"
 )
@@ -119,6 +120,7 @@ var compressions = map[string]func(w io.Writer) (io.WriteCloser, error){
 	"zstd":  func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) },
 	"lz4":   func(w io.Writer) (io.WriteCloser, error) { return lz4.NewWriter(w), nil },
 	"bzip2": func(w io.Writer) (io.WriteCloser, error) { return bzip2.NewWriter(w, nil) },
+	"xz":    func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) },
 }
 
 type nopCloser struct{ io.Writer }

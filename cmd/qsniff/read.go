@@ -20,7 +20,7 @@ func newRead(io streams) *cobra.Command {
 		Long: `read decodes captures and prints their messages in the order of the packets that
 completed them; a message that stays incomplete comes where that was decided.
 
-FILE is a pcap or pcapng file, plain or compressed with gzip, zstd, lz4 or bzip2;
+FILE is a pcap or pcapng file, plain or compressed with gzip, zstd, lz4, bzip2 or xz;
 a folder stands for the captures in it; "-" is standard input, whose messages are
 printed as packets come in. Several captures are merged by time.
 
