@@ -65,7 +65,6 @@ type group struct {
 // flowGroups counts the groups of a flow at a place, by direction: all, and those of the usual size.
 type flowGroups struct {
 	flow       uint32
-	place      uint8
 	all, usual [2]uint16
 }
 
