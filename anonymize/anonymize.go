@@ -225,7 +225,7 @@ func (a *Anonymizer) replaceDigits(b []byte) {
 }
 
 // Change replaces the addresses in the headers of a packet, and what is not the packet's:
-// options of IP, and bytes after its end.
+// options of IP, and bytes after its end. So are those in the header of a proxy before the payload.
 func (a *Anonymizer) Change(x *rewrite.Packet) {
 	for _, h := range x.Headers() {
 		switch h.Kind {
@@ -246,7 +246,27 @@ func (a *Anonymizer) Change(x *rewrite.Packet) {
 	a.replaceHardware(x.CookedSender())
 	if b := x.Carried(); b != nil {
 		clear(x.After(b))
+		if x.Frag.Set && x.Frag.Off == 0 && len(b) >= udpHeaderLen {
+			b = b[udpHeaderLen:]
+		}
+		a.replaceProxied(b)
 	}
+}
+
+const udpHeaderLen = 8
+
+// replaceProxied replaces the addresses in the header of a proxy, if b, a payload, begins with one: the
+// address of a client is the same there as in a header of IP. Of what follows them, which may name the
+// client, zeros are left.
+func (a *Anonymizer) replaceProxied(b []byte) {
+	h, ok := netlayer.ParseProxyHeader(b)
+	if !ok {
+		return
+	}
+	client, proxy, tlvs := h.ProxyAddresses(b)
+	a.replaceKnown(client)
+	a.replaceKnown(proxy)
+	clear(tlvs)
 }
 
 // maxKnown is how many addresses are remembered. Chosen: more than one capture has of

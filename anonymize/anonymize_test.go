@@ -89,6 +89,35 @@ func TestChange(t *testing.T) {
 	}
 }
 
+// TestChangeProxied: the addresses in the header of a proxy are replaced as those of packets, and its
+// TLVs are cleared.
+func TestChangeProxied(t *testing.T) {
+	const ip = "\x45\x00\x00\x60\x00\x01\x00\x00\x40\x11\x00\x00\x0a\x01\x02\x03\xc6\x12\x07\x09\x9c\x41\x69\x87"
+	mapped := strings.Repeat("\x00", 10) + "\xff\xff"
+	for _, tc := range []struct {
+		header, udpLen, ipLen string
+		client, proxy         int // where the addresses are
+	}{
+		{"\x56\xec" + mapped + "\x0a\x01\x02\x03" + mapped + "\xc6\x12\x07\x09\x9c\x41\x69\x87", "\x00\x31", "\x00\x45", 14, 30},
+		{"\r\n\r\n\x00\r\nQUIT\n\x21\x12\x00\x12\x0a\x01\x02\x03\xc6\x12\x07\x09\x9c\x41\x69\x87\x02\x00\x03abc", "\x00\x2d", "\x00\x41", 16, 20},
+	} {
+		b := []byte(ip[:2] + tc.ipLen + ip[4:] + tc.udpLen + "\x00\x00" + tc.header + "xyz")
+		var x rewrite.Packet
+		x.Begin(&capture.Packet{Link: netlayer.LinkRaw, Wire: uint32(len(b))}, b)
+		key.Change(&x)
+		h := b[28:]
+		if got, want := string(h[tc.client:][:4]), string(b[12:16]); got != want || got == "\x0a\x01\x02\x03" {
+			t.Errorf("the client became % x, want % x", got, want)
+		}
+		if got, want := string(h[tc.proxy:][:4]), string(b[16:20]); got != want || got == "\xc6\x12\x07\x09" {
+			t.Errorf("the proxy became % x, want % x", got, want)
+		}
+		if strings.Contains(string(b), "abc") || !strings.HasSuffix(string(b), "xyz") {
+			t.Errorf("% x is left", b)
+		}
+	}
+}
+
 func replaced(s string, isProse bool) string {
 	b := []byte(s)
 	key.work.Get().(*work).replaceText(b, make([]bool, len(b)), isProse)

@@ -42,12 +42,13 @@ const (
 	WayMACsec                  // IEEE 802.1AE, not encrypted
 	WaySwitch                  // tags of switch chips: DSA, EDSA, Broadcom
 	WaySFlow                   // version 5: a sample in a datagram to a collector
+	WayProxy                   // a header before the payload, see ParseProxyHeader; the caller believes it
 	NumWayKinds                // number of kinds
 )
 
 var wayNames = [NumWayKinds]string{
 	"VLAN", "PPPoE", "MPLS", "GRE", "ERSPAN", "VXLAN", "Geneve", "GTP-U", "IP in IP",
-	"TZSP", "PPTP", "L2TP", "EoIP", "GUE", "MACsec", "switch tag", "sFlow",
+	"TZSP", "PPTP", "L2TP", "EoIP", "GUE", "MACsec", "switch tag", "sFlow", "proxy",
 }
 
 func (k WayKind) String() string { return wayNames[k] }

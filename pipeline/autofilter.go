@@ -5,6 +5,7 @@ import (
 
 	"qsniff/capture/live"
 	"qsniff/dissect"
+	"qsniff/netlayer"
 )
 
 // AutoFilter returns the filter for a capture that keeps what may belong to a message of
@@ -15,6 +16,10 @@ func AutoFilter(reg *dissect.Registry, as []DecodeAs) *live.AutoFilter {
 	var patterns []dissect.Pattern
 	for _, m := range reg.Marks() {
 		patterns = append(patterns, dissect.Begins(string(m)))
+	}
+	for i := range netlayer.ProxyForms {
+		x := &netlayer.ProxyForms[i]
+		patterns = append(patterns, dissect.Pattern{Value: []byte(x.Value), Mask: []byte(x.Mask), MinLen: x.MinLen})
 	}
 	for _, p := range reg.Protos() {
 		missed := live.Missed{Protocol: p.Name}

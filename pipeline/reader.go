@@ -37,9 +37,10 @@ type reader struct {
 	translations []tally.Translation // list of copies.translations of version listed
 	listed       int
 	offload      dissect.Offload
-	weight       uint32 // of each packet: see Config.Sampled
-	now          moment // of the packet at hand; sets that are given up at it get it as well
-	odd          item   // the packet at hand if it is no whole datagram or segment
+	proxies      *proxies // nil: headers of proxies are not read
+	weight       uint32   // of each packet: see Config.Sampled
+	now          moment   // of the packet at hand; sets that are given up at it get it as well
+	odd          item     // the packet at hand if it is no whole datagram or segment
 	ways         netlayer.Ways
 	watched      bool // somebody wants to see what no message can be made of
 
@@ -66,6 +67,9 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	r.setSeed(b)
 	r.inputs.begin()
 	r.copies.begin(&b.raw, r.inputs.hasSeveral)
+	if r.proxies != nil {
+		r.proxies.hasLooked = false
+	}
 	r.lookAhead(b)
 	r.passTime(len(b.raw.Packets))
 	hasMore := len(b.raw.Gaps)+len(b.raw.Comments) > 0 // than packets
@@ -92,6 +96,9 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 
 func (r *reader) copyTotals(b *batch) {
 	r.n.frags, r.n.source = r.frags.Counters(), r.src.Stats()
+	if r.proxies != nil {
+		r.n.proxied = r.proxies.n
+	}
 	r.copies.listPlaces(&r.inputs, &b.copiesAt)
 	if v := r.copies.translations.version; v != r.listed {
 		r.listed, r.translations = v, r.copies.translations.list()
@@ -190,10 +197,27 @@ func (r *reader) readPacket(p *capture.Packet, next []capture.Packet) {
 		if (p.Segment != 0 || dissect.MayBeMerged(it.Payload)) && r.giveMerged(it, p) {
 			break
 		}
+		if r.proxies.mayMatter(it.Payload) {
+			r.unwrap(it, next)
+		}
 		r.b.keepSpare()
 	default:
 		r.odd = *it
 		r.giveOdd(&r.odd, p)
+	}
+}
+
+// unwrap makes it, a datagram that a proxy forwarded, one between a client and a server.
+func (r *reader) unwrap(it *item, next []capture.Packet) {
+	n, ok := r.proxies.unwrap(&it.Packet, r.now, next)
+	if !ok || n == 0 {
+		return
+	}
+	if it.rare == nil {
+		it.rare = r.b.addRare(rare{place: r.b.joined.addPieces([]reassembly.Piece{
+			{Frame: it.frame, At: uint32(n), Len: uint32(len(it.Payload))}})})
+	} else if x := it.rare; len(x.place) > 0 {
+		x.place[0].At, x.place[0].Len = x.place[0].At+uint32(n), x.place[0].Len-uint32(n)
 	}
 }
 
@@ -221,6 +245,9 @@ func (r *reader) giveSegments(it *item, size int) {
 		x.rare = r.b.addRare(rare{place: r.b.joined.addPieces([]reassembly.Piece{
 			{Frame: it.frame, At: uint32(from), Len: uint32(to - from)}})})
 		r.n.segments++
+		if r.proxies.mayMatter(x.Payload) {
+			r.unwrap(&x, nil)
+		}
 		r.b.give(&x)
 	}
 }
@@ -407,6 +434,9 @@ func (r *reader) giveJoined(d *ipfrag.Datagram, k kind) {
 		for _, p := range d.Pieces {
 			it.frame = max(it.frame, p.Frame)
 		}
+	}
+	if k == kindDatagram && it.kind == kindDatagram && r.proxies.mayMatter(it.Payload) {
+		r.proxies.unwrap(&it.Packet, r.now, nil)
 	}
 	header := uint32(cap(d.Data) - cap(it.Payload))
 	it.Payload = r.b.joined.add(it.Payload)

@@ -26,6 +26,8 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	r.seed, r.idle.now = cfg.Seed, cfg.Clock
 	r.weight = min(cfg.Sampled, track.MaxWeight)
 	r.offload = dissect.NewOffload(cfg.Registry)
+	r.proxies = newProxies(cfg.Registry)
+	r.proxies.looksAhead = cfg.Clock == nil && r.decoder == nil
 	if cfg.Incidents != nil {
 		cfg.Watchers = append(slices.Clip(cfg.Watchers), cfg.Incidents)
 	}

@@ -21,6 +21,7 @@ import (
 //   - tunnels (IP in IP, GRE, L2TP, VXLAN, Geneve, GUE, FOU, TZSP, MPLS, PPPoE, MACsec),
 //     whatever is in them: hosts that are protected against floods get all their traffic
 //     through one
+//   - headers of proxies before the payload, whatever follows them: the caller gives their patterns
 //   - what is rare before or around UDP: LLC, tags of switches, AH, UDP-Lite
 //
 // VLAN tags are stepped over, those of the network card and those in the frame. On

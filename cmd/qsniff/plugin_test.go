@@ -28,6 +28,7 @@ var pluginCannot = map[string]string{
 	"net/udp-length":               "Wireshark marks the length of UDP itself",
 	"net/merged-by-offload":        "Wireshark divides no datagrams that offload merged",
 	"net/mirrors-and-hosters":      "Wireshark reads no GUE, and tags of switches by a preference",
+	"net/proxy-headers":            "Wireshark shows the proxy, and reads no header of Spectrum",
 	"net/echo":                     "what sends a request back is a request by its bytes",
 	"ase/fragments-missing-first":  "fragments without their first are shown by a clock",
 	"ase/fragments-missing-middle": "a query of one byte is believed once its whole reply came",

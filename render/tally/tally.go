@@ -49,7 +49,10 @@ type Run struct {
 	// Merged counts frames that held several datagrams, merged by offload on the capturing host;
 	// Segments counts these datagrams.
 	Merged, Segments uint64
-	Clock            Clock
+	// Proxied counts datagrams that a proxy forwarded with the client's address in a header before the
+	// payload: the client is their end.
+	Proxied uint64
+	Clock   Clock
 	// Skews are corrections of the clocks of inputs.
 	Skews []Skew
 	// Backwards counts packets whose time lies before an earlier packet's; they
