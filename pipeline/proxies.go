@@ -38,6 +38,7 @@ type proxies struct {
 	looks      int
 	scratch    netlayer.Packet
 	n          uint64 // datagrams of clients and to clients
+	evicted    uint64 // pairs and clients that made room for others
 }
 
 const (
@@ -165,11 +166,19 @@ func (x *proxies) observe(p *netlayer.Packet, age int64) (h netlayer.ProxyHeader
 	if t := x.typeOf(p, h.Len); t == nil || t.Reply || t.Notice {
 		return h, false, false
 	}
-	pair, _ := x.candidates.Put(there)
+	pair, out := x.candidates.Put(there)
+	x.count(out != nil)
 	*pair = proxied{inReplies: h.InReplies, since: age}
 	x.hasPlain = x.hasPlain || !h.InReplies
 	x.forward(pair, p, &h, age)
 	return h, false, false
+}
+
+// count counts an entry that made room for another.
+func (x *proxies) count(isEvicted bool) {
+	if isEvicted {
+		x.evicted++
+	}
 }
 
 // find returns what is known of a pair, or nil.
@@ -185,7 +194,8 @@ func (x *proxies) believe(k proxyPair, pair *proxied) *proxied {
 	known := *pair
 	known.isProven = true
 	x.candidates.Delete(k)
-	pair, _ = x.proven.Put(k)
+	pair, out := x.proven.Put(k)
+	x.count(out != nil)
 	*pair = known
 	return pair
 }
@@ -194,7 +204,8 @@ func (x *proxies) believe(k proxyPair, pair *proxied) *proxied {
 func (x *proxies) forward(pair *proxied, p *netlayer.Packet, h *netlayer.ProxyHeader, age int64) bool {
 	if pair.isProven {
 		if !h.InReplies {
-			client, _ := x.clients.Put(proxyFlow{track.EndOf(p.Src), track.EndOf(p.Dst)})
+			client, out := x.clients.Put(proxyFlow{track.EndOf(p.Src), track.EndOf(p.Dst)})
+			x.count(out != nil)
 			*client = h.Client
 		}
 		return true

@@ -97,7 +97,7 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 func (r *reader) copyTotals(b *batch) {
 	r.n.frags, r.n.source = r.frags.Counters(), r.src.Stats()
 	if r.proxies != nil {
-		r.n.proxied = r.proxies.n
+		r.n.proxied, r.n.proxyEvicted = r.proxies.n, r.proxies.evicted
 	}
 	r.copies.listPlaces(&r.inputs, &b.copiesAt)
 	if v := r.copies.translations.version; v != r.listed {

@@ -27,7 +27,8 @@ func (f *fold) summary() tally.Run {
 	r := &f.reader
 	run := tally.Run{Packets: r.packets, Bytes: r.bytes, First: r.first, Last: r.last,
 		Read: r.source.Bytes, Size: r.source.Size, Messages: f.messages, Unmatched: f.unmatched, Undecided: f.undecided(),
-		Backwards: r.backwards, Merged: r.merged, Segments: r.segments, Proxied: r.proxied, Dropped: r.source.Dropped, Copies: r.copies, CopiesAt: copiesAtOf(&f.copiesAt),
+		Backwards: r.backwards, Merged: r.merged, Segments: r.segments, Proxied: r.proxied, ProxyEvicted: r.proxyEvicted,
+		Dropped: r.source.Dropped, Copies: r.copies, CopiesAt: copiesAtOf(&f.copiesAt),
 		Samples: r.samples, SampledFor: r.sampledFor, NotSampled: r.notSampled,
 		Translations: f.translations,
 		Skews:        f.skews,

@@ -41,6 +41,7 @@ type readerTotals struct {
 	notSampled     uint64 // samples and records of sFlow without the start of a packet
 	merged         uint64 // frames that held several datagrams because of offload
 	segments       uint64 // these datagrams
+	proxyEvicted   uint64 // what was known of proxies and made room
 	proxied        uint64 // datagrams of clients, or to clients, that a proxy forwarded with a header
 	backwards      uint64 // packets older than one before
 	first, last    int64  // earliest and latest time stamp

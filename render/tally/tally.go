@@ -51,8 +51,9 @@ type Run struct {
 	Merged, Segments uint64
 	// Proxied counts datagrams that a proxy forwarded with the client's address in a header before the
 	// payload: the client is their end.
-	Proxied uint64
-	Clock   Clock
+	Proxied      uint64
+	ProxyEvicted uint64 // what was known of proxies and made room
+	Clock        Clock
 	// Skews are corrections of the clocks of inputs.
 	Skews []Skew
 	// Backwards counts packets whose time lies before an earlier packet's; they
