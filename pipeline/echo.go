@@ -20,7 +20,7 @@ import (
 type echoes struct {
 	table []openRequest // by a hash of the addresses, without direction; nil before the first request
 
-	// What was found out about the item at work, which two stages ask about.
+	// The result for the item at work, which two stages ask for.
 	index  int32
 	frame  uint64
 	isEcho bool

@@ -74,7 +74,7 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
-// TestArrivalsCounted: tshark counts the datagrams of some of the forms likewise.
+// TestArrivalsCounted: tshark counts the same datagrams in some of the forms.
 func TestArrivalsCounted(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("tshark"); err != nil {
