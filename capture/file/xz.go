@@ -197,16 +197,13 @@ func (g *xzGuard) rest(h []byte) error {
 
 // number reads a number of the index: their count, then two for each block.
 func (g *xzGuard) number() error {
-	h, err := g.in.Peek(1)
-	if err != nil {
-		return cutXz(err)
-	}
 	value, size := int64(0), 0
 	for more := true; more; size++ {
 		if size == 9 {
 			return errors.New("xz index damaged")
 		}
-		if h, err = g.in.Peek(size + 1); err != nil {
+		h, err := g.in.Peek(size + 1)
+		if err != nil {
 			return cutXz(err)
 		}
 		value |= int64(h[size]&0x7f) << (7 * size)
