@@ -15,7 +15,7 @@ type Weight struct {
 // Basis is what the capture gives a verdict to rest on.
 type Basis uint8
 
-// What limits a verdict.
+// Limits of a verdict.
 const (
 	WholeCapture Basis = iota // nothing
 	OneDirection              // only requests or only replies were captured

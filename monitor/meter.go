@@ -106,7 +106,7 @@ func (m *Meter) addRequest(s *track.Sighting) {
 		c.BytesIn += n * uint64(s.Bytes)
 		c.wireIn += n * uint64(s.Wire)
 	}
-	if s.Asks == 0 || s.IsSample() { // nobody answers it, or the answer is hardly among the samples
+	if s.Asks == 0 || s.IsSample() { // nothing answers it, or the answer is hardly among the samples
 		return
 	}
 	now := microsOf(s.Age)

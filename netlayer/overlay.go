@@ -27,7 +27,7 @@ const (
 	gpeFlooded = 0x02 // bit B: the frame goes to all
 	gpeNext    = 0x04 // bit P: the last byte before the network names what follows
 
-	// What the header names.
+	// Protocols that the header names.
 	gpeIPv4     = 1
 	gpeIPv6     = 2
 	gpeEthernet = 3

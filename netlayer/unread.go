@@ -4,7 +4,7 @@ package netlayer
 // protocol that is no IP. It is a closed list, so that each can be counted.
 type Unread uint8
 
-// What is not read. Those up to lastTunnel may hold packets that would be decoded.
+// Packets that are not read. Those up to lastTunnel may hold packets that would be decoded.
 const (
 	UnreadUnknown Unread = iota // no name for it
 	UnreadEtherIP

@@ -31,8 +31,8 @@ type fold struct {
 	fact         track.Fact          // of the brief at hand
 	briefs       int                 // so far
 	reader       readerTotals        // after the last batch merged
-	copiesAt     copiesAt            // likewise
-	translations []tally.Translation // likewise
+	copiesAt     copiesAt            // of the last batch
+	translations []tally.Translation // of the last batch
 	steps        clockSteps          // likewise
 	skews        []tally.Skew        // of inputs
 	parts        [Partitions]totals

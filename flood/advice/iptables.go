@@ -212,7 +212,7 @@ func (w *iptWriter) endMatch() string {
 	return fmt.Sprintf("-d %s -p udp --dport %d", a, port)
 }
 
-// What lines start with that are for replies with NAT: in a file, and in a script for sh.
+// Prefixes of lines for replies with NAT: in a file, and in a script for sh.
 const (
 	natComment = "#nat "
 	natPrefix  = "${nat}"

@@ -253,7 +253,7 @@ type tool struct {
 	load, undo func(*testing.T, *network, *render.Floods)
 	list       string // command for sh: all rules with counters
 	members    string // command: members of the set whom the server answered
-	// What the kernel counted: clients of the set passed, replies to the victim dropped,
+	// Counters of the kernel: clients of the set passed, replies to the victim dropped,
 	// queries dropped.
 	passed, reflected, dropped *regexp.Regexp
 }
@@ -327,7 +327,7 @@ func undoScript(t *testing.T, n *network, path string, f *render.Floods) {
 	n.sh(t, path, string(iptables.AppendFloods(nil, f)), "undo")
 }
 
-// What the comments of a file for iptables-restore say of loading and removing it.
+// Commands in the comments of a file for iptables-restore, to load and to remove it.
 var (
 	creates = regexp.MustCompile(`(?m)^# (ipset -exist create .*)$`)
 	loads   = regexp.MustCompile(`(?m)^# load(| on a host with NAT \(Docker\)): (.*?)(   remove.*)?$`)

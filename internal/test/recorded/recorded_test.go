@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { os.Exit(binary.Main(m)) }
 // recordings is the folder of the recordings.
 const recordings = binary.Root + "/pcapfiles/recorded"
 
-// What the comparisons have to come to at least, so that one that compares nothing fails. They are what
+// The least that the comparisons have to come to, so that one that compares nothing fails. They are what
 // the recordings had; raise them with new ones.
 const (
 	recorded      = 49
