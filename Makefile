@@ -42,7 +42,7 @@ install: build share ## install program, man pages and completions below PREFIX 
 share: $(if $(filter ./qsniff,$(QSNIFF)),build)
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	$(QSNIFF) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/qsniff
 	$(QSNIFF) completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_qsniff
 	$(QSNIFF) completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/qsniff.fish
@@ -72,7 +72,7 @@ test-all: deps ## all tests with everything they can combine: captures x forms x
 test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 holds times against limits, on a machine that does nothing else
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Live
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./capture/live ./internal/test/clients ./netlayer ./reassembly/...
-	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./flood/advice ./internal/test/nattest -run 'Kernel|Tools'
+	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./internal/flood/advice ./internal/test/nattest -run 'Kernel|Tools'
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./internal/test/contrib -run Live
 
 test-fleet: deps ## two hundred hosts of a fleet, with all that can fail, a quarter of an hour; make test-all has sixty
@@ -81,11 +81,11 @@ test-fleet: deps ## two hundred hosts of a fleet, with all that can fail, a quar
 test-monitor: deps ## qsniff monitor under a real Prometheus, which is skipped where none is installed
 	QSNIFF_MONITOR=1 $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Monitor
 	QSNIFF_MONITOR=1 $(TESTLOG) -count 1 -timeout 10m ./internal/test/contrib -run Prometheus
-	$(TESTLOG) -count 1 -timeout 10m ./monitor/...
+	$(TESTLOG) -count 1 -timeout 10m ./internal/monitor/...
 
 test-page: site ## the program as WebAssembly in Node, on every capture, and the pages and the manual in Chromium
 	QSNIFF_PAGE=1 $(TESTLOG) -count 1 -timeout 15m ./cmd/qsniff -run Wasm
-	sh web/test/run
+	sh internal/web/test/run
 
 race: deps ## the tests of make test under the race detector
 	$(TESTLOG) -short -race -pgo=off -timeout 30m ./...
@@ -100,14 +100,14 @@ golden: deps ## write the captures from their sources, and what qsniff makes of 
 	$(GO) run ./internal/tools/mkpcap golden pcapfiles/$(GROUP)
 	$(CGO) $(GO) test ./cmd/qsniff -run 'TestGolden$(if $(GROUP),/^$(GROUP)$$)' -update
 
-docs: deps pictures ## write the manual (man/, docs/), and the pictures and rows of protocols of the README
+docs: deps pictures ## write the manual (docs/man/, docs/), and the pictures and rows of protocols of the README
 	$(CGO) $(GO) test ./cmd/qsniff ./cmd/qsniff-hub -run TestDocs -update
 
 pictures: deps ## write docs/img from what qsniff prints
 	$(CGO) $(GO) test ./cmd/qsniff -run TestPictures -update
 
-web: ## build the front end of reports (web) into render/html/dist; takes npm
-	cd web && npm ci --silent && npm run --silent build
+web: ## build the front end of reports (internal/web) into internal/render/html/dist; takes npm
+	cd internal/web && npm ci --silent && npm run --silent build
 
 fuzz: deps ## every fuzz target for FUZZTIME each, as 1m, or 20x for 20 inputs, which takes two minutes for all
 	GO='$(GO)' $(CGO) sh internal/tools/fuzz $(FUZZTIME)

@@ -7,7 +7,7 @@ package capture
 import (
 	"io"
 
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // Packet is one captured frame. Data points into the Batch it came in and is

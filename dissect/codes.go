@@ -3,8 +3,8 @@ package dissect
 import (
 	"strconv"
 
-	"qsniff/finding"
-	"qsniff/internal/digits"
+	"qsniff/dissect/finding"
+	"qsniff/internal/base/digits"
 )
 
 // Codes lists the findings that any protocol can raise.

@@ -3,8 +3,8 @@ package dissect
 import (
 	"net/netip"
 
-	"qsniff/internal/console"
-	"qsniff/wire"
+	"qsniff/internal/base/console"
+	"qsniff/reassembly/wire"
 )
 
 // FlowFacts is what the messages between one server and one client showed so

@@ -3,7 +3,7 @@ package dissect
 import (
 	"slices"
 
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 // Cursor reads little-endian values in wire order and appends a Field for each.

@@ -3,8 +3,8 @@ package dissect
 import (
 	"strings"
 
-	"qsniff/finding"
-	"qsniff/wire"
+	"qsniff/dissect/finding"
+	"qsniff/reassembly/wire"
 )
 
 // Kind is how Field.Num and the field's bytes are to be read.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"net/netip"
 
-	"qsniff/finding"
-	"qsniff/internal/digits"
+	"qsniff/dissect/finding"
+	"qsniff/internal/base/digits"
 )
 
 // FieldFlags refine a Field.

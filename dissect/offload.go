@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"net/netip"
 
-	"qsniff/finding"
-	"qsniff/wire"
+	"qsniff/dissect/finding"
+	"qsniff/reassembly/wire"
 )
 
 // Hosts hand several UDP datagrams of a flow to the network stack as one (segmentation offload,

@@ -3,7 +3,7 @@ package dissect
 import (
 	"bytes"
 
-	"qsniff/internal/console"
+	"qsniff/internal/base/console"
 )
 
 // setPassword is the least length of a password that a command sets, in bytes. Chosen:

@@ -2,7 +2,7 @@ package dissect
 
 // Plugin is how Wireshark reads a protocol. Its reader is Lua and stands beside the Go that it
 // repeats; what the two share, fields, types and findings, is made of the Proto: see
-// render/wireshark.
+// internal/render/wireshark.
 type Plugin struct {
 	// Lua sets probe and read of P, the protocol as the runtime has it, and for
 	// streams claims, frame, typeOf and gap.

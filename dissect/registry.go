@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // Registry is the set of protocols that a run dissects. It is built by its caller and

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 type fake struct{ p Proto }

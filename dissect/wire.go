@@ -3,7 +3,7 @@ package dissect
 import (
 	"bytes"
 
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 // Pattern is what the payloads of some UDP datagrams have in common: bytes at a

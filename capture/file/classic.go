@@ -6,7 +6,7 @@ import (
 	"math/bits"
 
 	"qsniff/capture"
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // clock is the time of the last record that was read.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"qsniff/internal/flock"
+	"qsniff/internal/base/flock"
 )
 
 // Create creates the capture file of that name, in the format of FormatOf; "-" is

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"qsniff/capture"
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // ErrGap is the Err of the error that ends a file in which damage was skipped: it was

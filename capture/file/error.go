@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"syscall"
 
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // ErrFormat is the Err of the error about a file that is no capture, or a capture in a

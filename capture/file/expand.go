@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"qsniff/capture"
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // Listing is what a directory holds.

@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"qsniff/capture"
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // Format is a format that captures are written in.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"qsniff/capture"
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // The layout of pcapng (draft-ietf-opsawg-pcapng); numbers in the byte order of

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"qsniff/capture"
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // iface is an interface of the current section.

@@ -2,7 +2,7 @@ package file
 
 import (
 	"qsniff/capture"
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // Packet blocks, from the start of the block; packet data is padded to four

@@ -15,7 +15,7 @@ import (
 	"github.com/google/gopacket/pcapgo"
 
 	"qsniff/capture"
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // pcapgoSource reads with gopacket's pcapgo, which is Go alone and so in every build.

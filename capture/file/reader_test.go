@@ -13,7 +13,7 @@ import (
 	"github.com/google/gopacket/pcapgo"
 
 	"qsniff/capture"
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 	"qsniff/internal/test/hextest"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // packing is a way to compress a file.

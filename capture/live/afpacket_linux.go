@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"qsniff/capture"
-	"qsniff/internal/mem"
+	"qsniff/internal/base/mem"
 )
 
 // HasAFPacket reports whether this build has the backend AFPacket.

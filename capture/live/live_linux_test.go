@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"qsniff/capture"
+	"qsniff/capture/packet"
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/testpcap"
-	"qsniff/netlayer"
 )
 
 // each runs f with every backend.
@@ -51,9 +51,9 @@ func readAll(s *Source) (all []taken, err error) {
 
 // payload is the UDP payload of a packet, nil if there is none.
 func payload(p *capture.Packet) []byte {
-	var n netlayer.Packet
+	var n packet.Packet
 	n.Decode(p.Link, p.Data, int(p.Wire))
-	if n.Stop != netlayer.OK {
+	if n.Stop != packet.OK {
 		return nil
 	}
 	return n.Payload

@@ -3,7 +3,7 @@ package live
 import (
 	"encoding/binary"
 
-	"qsniff/internal/mem"
+	"qsniff/internal/base/mem"
 )
 
 // A block of the ring, all numbers but the protocol in the host's order

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"qsniff/capture"
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
 )
 
 // Store keeps packets. It is safe for concurrent use.
@@ -27,7 +27,7 @@ type Store struct {
 	all   ring // packets of anybody: a server that is new in the list gets its own of these
 	// hasPort reports which ports servers have: most packets need no search of their other end.
 	hasPort [1 << 16]bool
-	packet  netlayer.Packet
+	packet  packet.Packet
 	skipped int    // batches since the last one that was looked at
 	gaps    uint32 // how often batches were skipped
 }
@@ -131,7 +131,7 @@ func (s *Store) ringOf(p *capture.Packet) *ring {
 	x := &s.packet
 	x.Decode(p.Link, p.Data, int(p.Wire))
 	switch {
-	case x.Stop != netlayer.OK && x.Stop != netlayer.TCP:
+	case x.Stop != packet.OK && x.Stop != packet.TCP:
 		return nil
 	case x.Frag.Set:
 		return s.find(fragmentsOf(x.Src), fragmentsOf(x.Dst))

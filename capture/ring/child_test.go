@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"qsniff/capture"
-	"qsniff/internal/sandbox"
+	"qsniff/internal/base/sandbox"
 	"qsniff/internal/test/child"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
-	"qsniff/internal/digits"
-	"qsniff/internal/flock"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/base/flock"
 )
 
 // fileMode lets only their owner read new files: captures hold passwords.

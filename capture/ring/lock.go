@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"qsniff/capture/file"
-	"qsniff/internal/flock"
+	"qsniff/internal/base/flock"
 )
 
 // lock locks the ring until unlock, or returns an error if another run holds it.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/fleet/hub/broker"
-	"qsniff/internal/cli"
-	"qsniff/tell/messenger"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/fleet/hub/broker"
+	"qsniff/internal/monitor/notify/messenger"
 )
 
 const checkHelp = `check takes the flags of run, opens the files that they name as run would, connects to the

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"qsniff/internal/cli"
+	"qsniff/internal/base/cli"
 
 	"github.com/spf13/pflag"
 )

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/fleet"
-	"qsniff/fleet/hub"
-	"qsniff/fleet/hub/broker"
-	"qsniff/internal/cli"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/hub"
+	"qsniff/internal/fleet/hub/broker"
 )
 
 const credsHelp = `creds makes what a broker tells sensors apart by, in a folder: its configuration, the

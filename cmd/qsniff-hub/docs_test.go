@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/cli"
+	"qsniff/internal/base/cli"
 	"qsniff/internal/tools/docgen"
 )
 
@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the man pages")
 // TestDocs holds the man pages up to date: those of the commands that there are, and no others. make docs
 // writes them.
 func TestDocs(t *testing.T) {
-	const folder = "../../man/hub"
+	const folder = "../../docs/man/hub"
 	pages := docgen.ManPages(newRoot(streams{io.Discard, io.Discard}), func(cmd *cobra.Command) (groups []docgen.FlagGroup) {
 		for _, g := range cli.GroupFlags(cmd, flagGroups) {
 			groups = append(groups, docgen.FlagGroup{Title: g.Title, Flags: g.Flags})

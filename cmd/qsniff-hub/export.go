@@ -15,11 +15,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
-	"qsniff/fleet"
-	"qsniff/fleet/hub/broker"
-	"qsniff/fleet/hub/export"
-	"qsniff/internal/cli"
-	"qsniff/internal/digits"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/hub/broker"
+	"qsniff/internal/fleet/hub/export"
 )
 
 // exportOptions are the flags of export.

@@ -3,10 +3,10 @@ package main
 import (
 	"bytes"
 
-	"qsniff/fleet"
-	"qsniff/internal/cli"
-	"qsniff/monitor/serve"
-	"qsniff/tell"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/fleet"
+	"qsniff/internal/monitor/notify"
+	"qsniff/internal/monitor/serve"
 )
 
 // longestSecret is the greatest size of a file with a secret, a token or credentials.
@@ -19,7 +19,7 @@ func loadSecret(name string) (*fleet.Secret, error) {
 	if name == "" {
 		return nil, needs("secret", secretHint)
 	}
-	text, err := tell.ReadSecret(name, "whoever has the secret of the fleet can read addresses", longestSecret)
+	text, err := notify.ReadSecret(name, "whoever has the secret of the fleet can read addresses", longestSecret)
 	var s *fleet.Secret
 	if err == nil {
 		s, err = fleet.NewSecret(bytes.TrimSpace([]byte(text)))
@@ -32,7 +32,7 @@ func loadToken(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
-	text, err := tell.ReadSecret(name, "whoever has the token can read the page", longestSecret)
+	text, err := notify.ReadSecret(name, "whoever has the token can read the page", longestSecret)
 	var token []byte
 	if err == nil {
 		token, err = serve.ParseToken([]byte(text))

@@ -21,7 +21,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"qsniff/fleet"
+	"qsniff/internal/fleet"
 	"qsniff/internal/test/freeport"
 	"qsniff/internal/test/timing"
 )

@@ -1,6 +1,6 @@
 // Command qsniff-hub brings together what the hosts of a fleet report: qsniff monitor --fleet publishes
 // it to a broker, which is within qsniff-hub or elsewhere. This folder holds flags, wiring, messages
-// on standard error and exit statuses. What the commands do is in fleet/hub and the packages below it.
+// on standard error and exit statuses. What the commands do is in internal/fleet/hub and the packages below it.
 package main
 
 import (
@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"qsniff/internal/cli"
-	"qsniff/internal/sandbox"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/sandbox"
 )
 
 // The exit statuses.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/fleet"
-	"qsniff/fleet/hub"
-	"qsniff/fleet/hub/broker"
-	"qsniff/internal/cli"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/hub"
+	"qsniff/internal/fleet/hub/broker"
 )
 
 // brokerOptions are the flags about the broker, which several commands have.

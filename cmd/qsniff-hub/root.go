@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"qsniff/internal/cli"
+	"qsniff/internal/base/cli"
 
 	"github.com/spf13/cobra"
 )

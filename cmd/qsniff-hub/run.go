@@ -15,15 +15,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
-	"qsniff/fleet/hub"
-	"qsniff/fleet/hub/broker"
-	"qsniff/fleet/hub/web"
-	"qsniff/internal/cli"
-	"qsniff/internal/sandbox"
-	"qsniff/internal/systemd"
-	"qsniff/monitor/metrics"
-	"qsniff/monitor/serve"
-	"qsniff/tell"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/sandbox"
+	"qsniff/internal/base/systemd"
+	"qsniff/internal/fleet/hub"
+	"qsniff/internal/fleet/hub/broker"
+	"qsniff/internal/fleet/hub/web"
+	"qsniff/internal/monitor/metrics"
+	"qsniff/internal/monitor/notify"
+	"qsniff/internal/monitor/serve"
 )
 
 // runHelp is the long description of qsniff-hub run.
@@ -78,7 +78,7 @@ type running struct {
 	manager *systemd.Manager
 	broker  *broker.Server // nil: it is elsewhere
 	conn    *nats.Conn
-	told    *tell.Messenger // nil: nobody is told
+	told    *notify.Messenger // nil: nobody is told
 	hub     *hub.Hub
 	server  *serve.Server
 	cert    cli.Certificate

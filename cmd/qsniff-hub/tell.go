@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/cli"
-	"qsniff/tell"
-	"qsniff/tell/messenger"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/monitor/notify"
+	"qsniff/internal/monitor/notify/messenger"
 )
 
 // tellHelp is the part of a long description about who is told.
@@ -22,7 +22,7 @@ hubs the one that leads tells. What it told just before it ended, and may not ha
 arrived, is counted as uncertain, and not told again.`
 
 // startTelling starts the messenger process. It returns nil if c names nothing for it to do.
-func startTelling(c *tell.Config, log func(string)) (*tell.Messenger, error) {
+func startTelling(c *notify.Config, log func(string)) (*notify.Messenger, error) {
 	if c.IsEmpty() {
 		return nil, nil
 	}
@@ -31,7 +31,7 @@ func startTelling(c *tell.Config, log func(string)) (*tell.Messenger, error) {
 		return nil, err
 	}
 	cmd.Stderr = os.Stderr
-	m, err := tell.Start(cmd, c, log)
+	m, err := notify.Start(cmd, c, log)
 	if err != nil {
 		return nil, cli.Hinted(err, "qsniff-hub run --help has who can be told, and how")
 	}

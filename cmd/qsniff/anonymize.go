@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/anonymize"
+	"qsniff/internal/app/anonymize"
 )
 
 // anonymizeOptions are the flags about anonymised packets.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/anonymize"
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
+	"qsniff/internal/app/anonymize"
 	"qsniff/reassembly/split"
 )
 

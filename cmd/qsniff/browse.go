@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/filter"
-	"qsniff/internal/cli"
-	"qsniff/pipeline"
-	"qsniff/terminal"
-	"qsniff/terminal/browse"
+	"qsniff/internal/app/browse"
+	"qsniff/internal/app/terminal"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/pipeline/filter"
 )
 
 // screenCommands returns the commands that take the whole screen.

@@ -9,7 +9,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/live"
-	"qsniff/internal/cli"
+	"qsniff/internal/base/cli"
 )
 
 // captureOptions are the flags about interfaces, of the commands that capture.

@@ -46,7 +46,7 @@ var shownBy = map[string]struct{ raises, near string }{
 	"DOS-A01": {"stories/cache-before-challenge", "a2s/open-near"},
 	"DOS-A02": {"stories/hltv-obsolete-words", "goldsource/words-near"},
 	"LIE-01":  {"stories/unrequested-information", "a2s/unrequested-near"},
-	"LIE-02":  {vantages + "vantages/near vantages/far", vantages + "vantages/near vantages/far-near"},
+	"LIE-02":  {severalClients + "vantages/near vantages/far", severalClients + "vantages/near vantages/far-near"},
 	"LIE-03":  {"stories/players-not-listed", "answers/counts-near"},
 	"LIE-04":  {"answers/times-stand-still", "answers/times-still-near"},
 	"LIE-05":  {"answers/players-came-together", "answers/players-came-near"},
@@ -102,8 +102,8 @@ var shownBy = map[string]struct{ raises, near string }{
 // damaged stands before a capture in which the header of the third packet is overwritten.
 const damaged = "damaged "
 
-// vantages stands before captures of several clients, which are compared.
-const vantages = "vantages: "
+// severalClients stands before captures of several clients, which are compared.
+const severalClients = "vantages: "
 
 // TestCodesShown: every finding that can be listed is raised by one capture, and not by another
 // one that is near it.
@@ -133,7 +133,7 @@ func TestCodesShown(t *testing.T) {
 
 // findingsOf returns what qsniff findings prints of a capture in the repository, or qsniff vantages of several.
 func findingsOf(t *testing.T, name string) string {
-	if names, ok := strings.CutPrefix(name, vantages); ok {
+	if names, ok := strings.CutPrefix(name, severalClients); ok {
 		args := []string{"vantages", "-o", "json"}
 		for _, name := range strings.Fields(names) {
 			args = append(args, filepath.Join(module, "pcapfiles", filepath.FromSlash(name)+".pcap"))

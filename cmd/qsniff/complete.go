@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"qsniff/filter"
-	"qsniff/internal/cli"
-	"qsniff/render/manual"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/pipeline/filter"
+	"qsniff/internal/render/manual"
 )
 
 // captureExtensions are the extensions of names that completion proposes. Files with other

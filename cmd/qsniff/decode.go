@@ -9,11 +9,11 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
-	"qsniff/internal/cli"
-	"qsniff/pipeline"
-	"qsniff/pipeline/paste"
-	"qsniff/render"
-	"qsniff/render/jsonl"
+	"qsniff/internal/app/decode"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render"
+	"qsniff/internal/render/jsonl"
 )
 
 // decodeOptions are the flags of decode.
@@ -43,7 +43,7 @@ func newDecode(io streams) *cobra.Command {
   xxd -p part1.bin | qsniff decode - part2.bin`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.isOutputChosen = cmd.Flags().Changed("output")
-			return decode(cmd.Context(), opts, args, cmd.InOrStdin(), io)
+			return runDecode(cmd.Context(), opts, args, cmd.InOrStdin(), io)
 		},
 	}
 	f := cmd.Flags()
@@ -87,8 +87,8 @@ counts, and is called weak; --as and --dir choose where there are several.
 
 Exit status: 0 something was decoded, 1 nothing was, 2 wrong usage, 130 interrupted.`
 
-// decode decodes the payloads in args, or those of in, and prints their messages to io.
-func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reader, io streams) error {
+// runDecode decodes the payloads in args, or those of in, and prints their messages to io.
+func runDecode(ctx context.Context, opts *decodeOptions, args []string, in io.Reader, io streams) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func decode(ctx context.Context, opts *decodeOptions, args []string, in io.Reade
 	if err != nil {
 		return err
 	}
-	p := paste.Plan{Options: paste.Options{Registry: reg, Protocols: all, Dir: opts.dir}}
+	p := decode.Plan{Options: decode.Options{Registry: reg, Protocols: all, Dir: opts.dir}}
 	if opts.proto != "" {
 		if p.As = protoNamed(reg, opts.proto); p.As == nil {
 			return unknownProtoError("--as "+opts.proto, opts.proto, reg)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"qsniff/capture/file"
-	"qsniff/internal/display"
-	"qsniff/internal/payload"
+	"qsniff/internal/base/display"
+	"qsniff/internal/base/payload"
 )
 
 // payloadInput is what decode reads its payloads from.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"qsniff/dissect"
-	"qsniff/pipeline"
+	"qsniff/internal/pipeline"
 )
 
 // parseDecodeAs parses the values of -d: udp.port==22126,ase or tcp.port==27016,rcon.

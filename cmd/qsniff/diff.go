@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture"
-	"qsniff/compare"
-	"qsniff/internal/cli"
-	"qsniff/render/jsonl"
-	"qsniff/render/text"
+	"qsniff/internal/app/diff"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/text"
 )
 
 // diffOptions are the flags of diff.
@@ -26,11 +26,11 @@ type diffOptions struct {
 	wait, late time.Duration
 	dir        string
 
-	shows [compare.NumClasses]bool
+	shows [diff.NumClasses]bool
 }
 
 func newDiff(s streams) *cobra.Command {
-	opts := &diffOptions{readOptions: *readDefaults(), wait: compare.DefaultWait, late: compare.DefaultLate}
+	opts := &diffOptions{readOptions: *readDefaults(), wait: diff.DefaultWait, late: diff.DefaultLate}
 	opts.count = 20
 	cmd := &cobra.Command{
 		Use:     "diff [flags] EDGE HOST",
@@ -86,7 +86,7 @@ captures is one of them, too.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return diff(cmd.Context(), opts, args, s) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), opts, args, s) },
 	}
 	cmd.ValidArgsFunction = completeCaptures
 	opts.registerDiff(cmd)
@@ -120,8 +120,8 @@ func (o *diffOptions) registerDiff(cmd *cobra.Command) {
 
 // diffClasses lists the classes of differences.
 func diffClasses() (names []string) {
-	for c := range compare.NumClasses {
-		if c != compare.Same && c != compare.Outside {
+	for c := range diff.NumClasses {
+		if c != diff.Same && c != diff.Outside {
 			names = append(names, c.String())
 		}
 	}
@@ -139,7 +139,7 @@ func (o *diffOptions) check() error {
 		if !slices.Contains(names, name) {
 			return &usageError{fmt.Errorf("--class %s: no such class", name), "one of " + strings.Join(names, ", ")}
 		}
-		for c := range compare.NumClasses {
+		for c := range diff.NumClasses {
 			o.shows[c] = o.shows[c] || c.String() == name
 		}
 	}
@@ -157,8 +157,8 @@ func (o *diffOptions) check() error {
 	return o.readOptions.check()
 }
 
-// diff compares two captures and prints the result.
-func diff(ctx context.Context, opts *diffOptions, args []string, s streams) error {
+// runDiff compares two captures and prints the result.
+func runDiff(ctx context.Context, opts *diffOptions, args []string, s streams) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -175,21 +175,21 @@ func diff(ctx context.Context, opts *diffOptions, args []string, s streams) erro
 	if err != nil {
 		return err
 	}
-	o := compare.Options{Registry: reg, Servers: ours, Wait: opts.wait, Late: opts.late, Scale: opts.scale(),
-		Open: func(side compare.Side) (capture.Source, error) {
+	o := diff.Options{Registry: reg, Servers: ours, Wait: opts.wait, Late: opts.late, Scale: opts.scale(),
+		Open: func(side diff.Side) (capture.Source, error) {
 			in, err := opts.open(ctx, args[side:side+1])
 			return in.Source, err
 		}}
 	if o.Wants, err = opts.datagramFilter(reg); err != nil {
 		return err
 	}
-	var frames [2][compare.NumClasses]frameSet
+	var frames [2][diff.NumClasses]frameSet
 	if opts.dir != "" {
-		o.Judged = func(side compare.Side, c compare.Class, frame uint64) { frames[side][c].add(frame) }
+		o.Judged = func(side diff.Side, c diff.Class, frame uint64) { frames[side][c].add(frame) }
 	}
 	update, done := startPasses(s.err)
-	o.Progress = func(r compare.Reading, read capture.Stats) { update(r.String(), read) }
-	result, err := compare.Run(ctx, o)
+	o.Progress = func(r diff.Reading, read capture.Stats) { update(r.String(), read) }
+	result, err := diff.Run(ctx, o)
 	done()
 	if ctx.Err() != nil {
 		opts.remarkInterrupted(s, result)
@@ -207,20 +207,20 @@ func diff(ctx context.Context, opts *diffOptions, args []string, s streams) erro
 }
 
 // remarkInterrupted prints on standard error how far a run came, unless that is seen in its output.
-func (o *diffOptions) remarkInterrupted(s streams, r *compare.Result) {
+func (o *diffOptions) remarkInterrupted(s streams, r *diff.Result) {
 	if r == nil {
 		fmt.Fprintln(s.err, "qsniff: interrupted while the clocks were surveyed: nothing has been compared yet")
 		return
 	}
 	if r.IsInterrupted && (o.output == "json" || !isTerminal(s.out)) {
-		fmt.Fprintf(s.err, "qsniff: interrupted after %s of EDGE and %s of HOST\n", count(r.Compared[compare.Edge], "packet"), count(r.Compared[compare.Host], "packet"))
+		fmt.Fprintf(s.err, "qsniff: interrupted after %s of EDGE and %s of HOST\n", count(r.Compared[diff.Edge], "packet"), count(r.Compared[diff.Host], "packet"))
 	}
 	if o.dir != "" {
 		fmt.Fprintf(s.err, "qsniff: nothing was written to %s: its files are written after the comparison\n", o.dir)
 	}
 }
 
-func (o *diffOptions) print(out io.Writer, c *compare.Options, r *compare.Result) error {
+func (o *diffOptions) print(out io.Writer, c *diff.Options, r *diff.Result) error {
 	if o.output == "json" {
 		x := jsonl.Diff{Options: jsonl.Options{ShowSecrets: o.showsSecrets}, Registry: c.Registry, Shows: o.shows}
 		return write(out, x.Append(nil, r))

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"slices"
 
+	"qsniff/capture/packet"
 	"qsniff/dissect"
-	"qsniff/filter"
-	"qsniff/netlayer"
-	"qsniff/render"
+	"qsniff/internal/pipeline/filter"
+	"qsniff/internal/render"
 )
 
 // datagramFilter chooses datagrams by a display filter. It looks at nothing but the datagram itself: at
@@ -22,7 +22,7 @@ type datagramFilter struct {
 }
 
 // datagramFilter returns what -Y chooses datagrams by, nil for all.
-func (o *diffOptions) datagramFilter(reg *dissect.Registry) (func(*netlayer.Packet, uint64, int64) bool, error) {
+func (o *diffOptions) datagramFilter(reg *dissect.Registry) (func(*packet.Packet, uint64, int64) bool, error) {
 	if err := o.checkFilter(reg); err != nil || o.display.program == nil {
 		return nil, err
 	}
@@ -39,8 +39,8 @@ func (o *diffOptions) datagramFilter(reg *dissect.Registry) (func(*netlayer.Pack
 
 // wants reports whether a datagram matches. Of messages with passwords, or with texts that may repeat
 // them, nothing but the type is compared.
-func (x *datagramFilter) wants(p *netlayer.Packet, frame uint64, nanos int64) bool {
-	if p.Stop == netlayer.TCP {
+func (x *datagramFilter) wants(p *packet.Packet, frame uint64, nanos int64) bool {
+	if p.Stop == packet.TCP {
 		return x.wantsSegment(p, frame, nanos)
 	}
 	c := dissect.Context{Src: p.Src, Dst: p.Dst, Wire: p.Wire}
@@ -67,7 +67,7 @@ func (x *datagramFilter) wants(p *netlayer.Packet, frame uint64, nanos int64) bo
 
 // wantsSegment reports whether a TCP segment matches, by the type of the message that begins with it and by its
 // ends. Values of consoles are not compared.
-func (x *datagramFilter) wantsSegment(p *netlayer.Packet, frame uint64, nanos int64) bool {
+func (x *datagramFilter) wantsSegment(p *packet.Packet, frame uint64, nanos int64) bool {
 	c := dissect.Context{Src: p.Src, Dst: p.Dst, Wire: p.Wire, Stream: &dissect.Stream{}}
 	if x.reg.OnStreamPort(p.Dst.Port()) != x.reg.OnStreamPort(p.Src.Port()) {
 		c.Stream.Dir = dissect.ToClient
@@ -82,7 +82,7 @@ func (x *datagramFilter) wantsSegment(p *netlayer.Packet, frame uint64, nanos in
 	return x.matchSegment(p, frame, nanos, c.Stream.Dir, v.Dissector.Proto(), v.Type)
 }
 
-func (x *datagramFilter) matchSegment(p *netlayer.Packet, frame uint64, nanos int64, dir dissect.Direction, proto *dissect.Proto, t *dissect.Type) bool {
+func (x *datagramFilter) matchSegment(p *packet.Packet, frame uint64, nanos int64, dir dissect.Direction, proto *dissect.Proto, t *dissect.Type) bool {
 	m := &x.msg
 	m.Reset(proto, nil)
 	m.Type = t

@@ -9,24 +9,24 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
-	"qsniff/compare"
+	"qsniff/internal/app/diff"
 )
 
 // writeClasses writes the packets of each class that is listed: a file for each class and capture that
 // has any.
-func (o *diffOptions) writeClasses(ctx context.Context, s streams, open func(compare.Side) (capture.Source, error), frames *[2][compare.NumClasses]frameSet) error {
+func (o *diffOptions) writeClasses(ctx context.Context, s streams, open func(diff.Side) (capture.Source, error), frames *[2][diff.NumClasses]frameSet) error {
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return &hintedError{fmt.Errorf("-w %s: %w", o.dir, systemReason(err)), "choose a folder that can be made"}
 	}
 	n := 0
 	for side, name := range [...]string{"edge", "host"} {
-		src, err := open(compare.Side(side))
+		src, err := open(diff.Side(side))
 		if err != nil {
 			return err
 		}
 		described, _ := src.(capture.Describer)
-		var to [compare.NumClasses]*file.Writer
-		for c := range compare.NumClasses {
+		var to [diff.NumClasses]*file.Writer
+		for c := range diff.NumClasses {
 			if len(frames[side][c]) == 0 || !o.shows[c] {
 				continue
 			}
@@ -55,7 +55,7 @@ func (o *diffOptions) writeClasses(ctx context.Context, s streams, open func(com
 
 // copyClasses copies packets to the files of their classes. Damage ends the copy where it ended the comparison, which
 // has reported it.
-func copyClasses(ctx context.Context, src capture.Source, to *[compare.NumClasses]*file.Writer, frames *[compare.NumClasses]frameSet) error {
+func copyClasses(ctx context.Context, src capture.Source, to *[diff.NumClasses]*file.Writer, frames *[diff.NumClasses]frameSet) error {
 	var b capture.Batch
 	for ctx.Err() == nil {
 		end := src.Read(&b)

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect/protocols"
-	"qsniff/internal/cli"
+	"qsniff/internal/app/top"
+	"qsniff/internal/base/cli"
 	"qsniff/internal/tools/docgen"
-	"qsniff/terminal/top"
 )
 
 const module = "../.."
@@ -39,7 +39,7 @@ func TestDocs(t *testing.T) {
 		files[name] = withOutputs(t, page(t, name))
 	}
 	files[topPage] = withHelp(page(t, topPage))
-	upToDate(t, files, "man/*.1", "docs/*.md")
+	upToDate(t, files, "docs/man/*.1", "docs/*.md")
 }
 
 // topPage is the page about top: words by hand, and then keys and columns as its help has them.

@@ -3,7 +3,7 @@ package main
 import (
 	"io"
 
-	"qsniff/internal/display"
+	"qsniff/internal/base/display"
 )
 
 // errLines is a standard error that is safe for terminals. Each Write, which is each call of

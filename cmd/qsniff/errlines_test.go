@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"qsniff/internal/display"
+	"qsniff/internal/base/display"
 )
 
 // hostileNames are file names that somebody may plant: each would act on a terminal,

@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/cli"
-	"qsniff/render"
-	"qsniff/render/csv"
-	"qsniff/render/dialogue"
-	"qsniff/render/jsonl"
-	"qsniff/render/text"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/render"
+	"qsniff/internal/render/csv"
+	"qsniff/internal/render/dialogue"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/text"
 )
 
 func newExchanges(s streams) *cobra.Command {

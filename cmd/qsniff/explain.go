@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/render/manual"
+	"qsniff/internal/render/manual"
 )
 
 func newExplain(io streams) *cobra.Command {

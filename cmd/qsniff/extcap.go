@@ -15,11 +15,11 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/capture/live"
-	"qsniff/internal/sandbox"
-	"qsniff/netlayer"
-	"qsniff/pipeline"
-	"qsniff/pipeline/extcap"
-	"qsniff/render/text"
+	"qsniff/capture/packet"
+	"qsniff/internal/app/extcap"
+	"qsniff/internal/base/sandbox"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render/text"
 )
 
 // extcapPrefix begins the names of interfaces that Wireshark shows.
@@ -102,7 +102,7 @@ func (o *extcapOptions) listDLTs(io streams) error {
 	name := strings.TrimPrefix(o.iface, extcapPrefix)
 	for i := range all {
 		if all[i].Name == name {
-			_, err = fmt.Fprintf(io.out, "dlt {number=%d}{name=%s}{display=%s}\n", all[i].Link, netlayer.LinkName(all[i].Link), netlayer.LinkName(all[i].Link))
+			_, err = fmt.Fprintf(io.out, "dlt {number=%d}{name=%s}{display=%s}\n", all[i].Link, packet.LinkName(all[i].Link), packet.LinkName(all[i].Link))
 			return err
 		}
 	}

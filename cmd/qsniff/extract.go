@@ -16,12 +16,12 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
-	"qsniff/internal/payload"
-	"qsniff/pipeline"
-	"qsniff/pipeline/fixtures"
-	"qsniff/pipeline/paste"
-	"qsniff/render/dialogue"
-	"qsniff/render/jsonl"
+	"qsniff/internal/app/decode"
+	"qsniff/internal/app/extract"
+	"qsniff/internal/base/payload"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render/dialogue"
+	"qsniff/internal/render/jsonl"
 )
 
 // extractOptions are the flags of extract.
@@ -59,7 +59,7 @@ FILE is as in qsniff read, but read more than once: no pipe.`,
   qsniff extract --fixtures few -Y 'players > 2' capture.pcap`,
 		Args: requireCapture,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return extract(cmd.Context(), opts, args, s)
+			return runExtract(cmd.Context(), opts, args, s)
 		},
 	}
 	cmd.ValidArgsFunction = completeCaptures
@@ -67,7 +67,7 @@ FILE is as in qsniff read, but read more than once: no pipe.`,
 	f.SortFlags = false
 	f.StringVar(&opts.dir, "fixtures", "", "write a folder for each exchange into `DIR`, which is new or empty")
 	f.BoolVar(&opts.asCaptured, "as-captured", false, "write names, texts and passwords as they are in the capture")
-	f.IntVarP(&opts.count, "count", "c", opts.count, fmt.Sprintf("stop after `N` exchanges (at most %d)", fixtures.MaxExchanges))
+	f.IntVarP(&opts.count, "count", "c", opts.count, fmt.Sprintf("stop after `N` exchanges (at most %d)", extract.MaxExchanges))
 	opts.registerFilter(cmd)
 	opts.registerInput(cmd)
 	_ = cmd.MarkFlagDirname("fixtures")
@@ -83,14 +83,14 @@ func (o *extractOptions) check() error {
 	switch {
 	case o.dir == "":
 		return &usageError{errors.New("extract: --fixtures is missing"), "--fixtures DIR says where to write"}
-	case o.count < 1 || o.count > fixtures.MaxExchanges:
-		return &usageError{fmt.Errorf("-c %d: from 1 to %d", o.count, fixtures.MaxExchanges), "leave it out for 100"}
+	case o.count < 1 || o.count > extract.MaxExchanges:
+		return &usageError{fmt.Errorf("-c %d: from 1 to %d", o.count, extract.MaxExchanges), "leave it out for 100"}
 	}
 	return o.readOptions.check()
 }
 
-// extract writes fixtures of the exchanges in captures.
-func extract(ctx context.Context, opts *extractOptions, args []string, s streams) error {
+// runExtract writes fixtures of the exchanges in captures.
+func runExtract(ctx context.Context, opts *extractOptions, args []string, s streams) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func extract(ctx context.Context, opts *extractOptions, args []string, s streams
 	if err := makeEmpty(opts.dir); err != nil {
 		return err
 	}
-	chosen := fixtures.NewChooser(opts.count, bareLines)
+	chosen := extract.NewChooser(opts.count, bareLines)
 	opts.count = 0 // the messages are not counted
 	var damage error
 	if !opts.asCaptured {
@@ -128,14 +128,14 @@ func extract(ctx context.Context, opts *extractOptions, args []string, s streams
 	if err != nil {
 		return err
 	}
-	payloads, err := fixtures.ReadPayloads(in.Source, chosen.Exchanges())
+	payloads, err := extract.ReadPayloads(in.Source, chosen.Exchanges())
 	if e := in.Close(); err == nil {
 		err = e
 	}
 	if err != nil && damage == nil {
 		return err
 	}
-	made, err := fixtures.Write(opts.dir, chosen.Exchanges(), payloads, decodeReply)
+	made, err := extract.Write(opts.dir, chosen.Exchanges(), payloads, decodeReply)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func makeEmpty(dir string) error {
 }
 
 // chooseExchanges reads captures for the first time.
-func (o *extractOptions) chooseExchanges(ctx context.Context, chosen *fixtures.Chooser, names []string, s streams) error {
+func (o *extractOptions) chooseExchanges(ctx context.Context, chosen *extract.Chooser, names []string, s streams) error {
 	j, err := o.prepareAll(ctx, names, s)
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ const fixtureMemory = 4 << 20
 
 // decodeReply decodes payloads as qsniff decode --raw --as does, and returns the last reply as JSON
 // if it has the protocol and the status of x.
-func decodeReply(x *fixtures.Exchange, payloads [][]byte) ([]byte, error) {
+func decodeReply(x *extract.Exchange, payloads [][]byte) ([]byte, error) {
 	if len(payloads) > payload.MaxPayloads {
 		return nil, nil
 	}
@@ -240,7 +240,7 @@ func decodeReply(x *fixtures.Exchange, payloads [][]byte) ([]byte, error) {
 		}
 		list = append(list, ps...)
 	}
-	p := paste.Plan{Options: paste.Options{Registry: reg, Protocols: all, As: protoNamed(reg, x.Proto)}}
+	p := decode.Plan{Options: decode.Options{Registry: reg, Protocols: all, As: protoNamed(reg, x.Proto)}}
 	p.AddPayloads(list)
 	var out bytes.Buffer
 	_, err = pipeline.Run(context.Background(), pipeline.Config{Source: &p.Source, Registry: reg, Out: &out, Jobs: 1, Memory: fixtureMemory, DecodeAs: p.Rules,
@@ -265,7 +265,7 @@ func decodeReply(x *fixtures.Exchange, payloads [][]byte) ([]byte, error) {
 }
 
 // printMade prints how many fixtures were made, and how many exchanges became none, by reason.
-func (o *extractOptions) printMade(w io.Writer, made int, c *fixtures.Chooser, p *fixtures.Payloads) {
+func (o *extractOptions) printMade(w io.Writer, made int, c *extract.Chooser, p *extract.Payloads) {
 	how := "anonymised (qsniff anonymize --help says what still shows)"
 	if o.asCaptured {
 		how = "as captured, names and passwords included"

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/filter"
-	"qsniff/render/manual"
+	"qsniff/internal/pipeline/filter"
+	"qsniff/internal/render/manual"
 )
 
 func newFields(io streams) *cobra.Command {

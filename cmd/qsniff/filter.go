@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/filter"
-	"qsniff/internal/shell"
-	"qsniff/pipeline"
+	"qsniff/internal/base/shell"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/pipeline/filter"
 )
 
 // displayOptions are the flags that choose messages.

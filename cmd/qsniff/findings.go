@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/finding"
-	"qsniff/internal/cli"
-	"qsniff/internal/hostset"
-	"qsniff/render"
-	"qsniff/render/counters"
-	"qsniff/render/csv"
-	"qsniff/render/jsonl"
-	"qsniff/render/tally"
-	"qsniff/render/text"
-	"qsniff/stats"
+	"qsniff/dissect/finding"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/hostset"
+	"qsniff/internal/render"
+	"qsniff/internal/render/counters"
+	"qsniff/internal/render/csv"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/render/text"
+	"qsniff/internal/track/stats"
 )
 
 // findingsOptions are the flags of findings. Those that read has, too, are in readOptions.

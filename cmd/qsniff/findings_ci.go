@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"qsniff/capture/file"
-	"qsniff/render"
-	"qsniff/render/ci"
+	"qsniff/internal/render"
+	"qsniff/internal/render/ci"
 )
 
 // The forms of findings for continuous integration.

@@ -12,17 +12,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"qsniff/flood"
-	"qsniff/flood/advice"
-	"qsniff/flood/config"
-	"qsniff/internal/cli"
-	"qsniff/internal/hostset"
-	"qsniff/internal/shell"
-	"qsniff/render"
-	"qsniff/render/jsonl"
-	"qsniff/render/tally"
-	"qsniff/render/text"
-	"qsniff/track"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/hostset"
+	"qsniff/internal/base/shell"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
+	"qsniff/internal/flood/config"
+	"qsniff/internal/render"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/render/text"
+	"qsniff/internal/track"
 )
 
 // floodsOptions are the flags of floods. Those that read has, too, are in readOptions.

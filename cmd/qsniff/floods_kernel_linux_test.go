@@ -116,8 +116,8 @@ var kernelFloods = func() (all []kernelFlood) {
 	return all
 }()
 
-// packet is one datagram of a capture.
-type packet struct {
+// testPacket is one datagram of a capture.
+type testPacket struct {
 	at       time.Duration
 	src, dst netip.AddrPort
 	payload  string
@@ -137,13 +137,13 @@ const clientPause = 30 * time.Millisecond
 const clientWaits = 150 * time.Millisecond
 
 // capture returns the packets of a capture, in the order of time.
-func (x *kernelFlood) capture() (all []packet) {
+func (x *kernelFlood) capture() (all []testPacket) {
 	r := rand.New(rand.NewPCG(1, 2))
 	add := func(at time.Duration, src, dst netip.AddrPort, payload string) time.Duration {
-		all = append(all, packet{at, src, dst, payload})
+		all = append(all, testPacket{at, src, dst, payload})
 		if reply := answerTo(src.Addr(), payload); reply != "" {
 			at += 200 * time.Microsecond
-			all = append(all, packet{at, dst, src, reply})
+			all = append(all, testPacket{at, dst, src, reply})
 		}
 		return at + clientWaits
 	}
@@ -164,7 +164,7 @@ func (x *kernelFlood) capture() (all []packet) {
 		}
 		add(at, src, x.server(n), x.request(r))
 	}
-	slices.SortStableFunc(all, func(a, b packet) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(all, func(a, b testPacket) int { return cmp.Compare(a.at, b.at) })
 	return all
 }
 
@@ -211,7 +211,7 @@ func answerTo(client netip.Addr, request string) string {
 }
 
 // writePackets writes a capture.
-func writePackets(t *testing.T, name string, packets []packet) {
+func writePackets(t *testing.T, name string, packets []testPacket) {
 	t.Helper()
 	f, err := os.Create(name)
 	if err != nil {
@@ -231,7 +231,7 @@ func writePackets(t *testing.T, name string, packets []packet) {
 }
 
 // ip returns the packet with its headers.
-func (p *packet) ip() []byte {
+func (p *testPacket) ip() []byte {
 	return testpcap.Datagram{Src: p.src, Dst: p.dst, TTL: 117, Payload: []byte(p.payload)}.Frame(testpcap.Link{Type: testpcap.LinkRaw})
 }
 
@@ -337,7 +337,7 @@ func sumOf(t *testing.T, list, counter string) (sum uint64) {
 
 // send sends what clients and attackers sent from a moment of the capture on, at the same
 // pace.
-func (ns *kernelNet) send(t *testing.T, packets []packet, from time.Duration) {
+func (ns *kernelNet) send(t *testing.T, packets []testPacket, from time.Duration) {
 	t.Helper()
 	family := unix.AF_INET
 	if ns.isIPv6 {

@@ -8,15 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/flood/limiter"
-	"qsniff/flood/proof"
-	"qsniff/internal/hostset"
-	"qsniff/render"
-	"qsniff/render/counters"
-	"qsniff/render/jsonl"
-	"qsniff/render/tally"
-	"qsniff/render/text"
-	"qsniff/track"
+	"qsniff/internal/base/hostset"
+	"qsniff/internal/flood/limiter"
+	"qsniff/internal/flood/proof"
+	"qsniff/internal/render"
+	"qsniff/internal/render/counters"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/render/text"
+	"qsniff/internal/track"
 )
 
 // parseLimits parses the value of --limits.

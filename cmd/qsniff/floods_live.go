@@ -10,11 +10,11 @@ import (
 	"golang.org/x/term"
 
 	"qsniff/capture"
-	"qsniff/flood"
-	"qsniff/render/nft"
-	"qsniff/render/tally"
-	"qsniff/render/text"
-	"qsniff/track"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/rules/nft"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/render/text"
+	"qsniff/internal/track"
 )
 
 // findFloodsLive captures until ctx ends and reports incidents as they come, and then all of

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/display"
+	"qsniff/internal/base/display"
 )
 
 // incidentLine is what a line says that can be wrong in itself.

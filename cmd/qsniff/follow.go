@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/internal/cli"
-	"qsniff/render"
-	"qsniff/render/csv"
-	"qsniff/render/dialogue"
-	"qsniff/render/jsonl"
-	"qsniff/render/tally"
-	"qsniff/render/text"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/render"
+	"qsniff/internal/render/csv"
+	"qsniff/internal/render/dialogue"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/render/text"
 )
 
 // sinceBegin is the value of -t for times since a dialogue began. For tables, which do not

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/render"
+	"qsniff/internal/render"
 )
 
 // forms are the ways in which read prints messages, which TestGolden compares.

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"qsniff/pipeline"
-	"qsniff/render"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render"
 )
 
 // frameSet is a set of frames, a bit for each packet of a capture. As the renderer of dialogues

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"qsniff/internal/cli"
+	"qsniff/internal/base/cli"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

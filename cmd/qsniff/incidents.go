@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"qsniff/dissect"
-	"qsniff/flood"
-	"qsniff/flood/advice"
-	"qsniff/internal/hostset"
+	"qsniff/internal/base/hostset"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
 )
 
 // serversHelp is the help of --servers in commands that print messages.

@@ -10,7 +10,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
-	"qsniff/pipeline"
+	"qsniff/internal/pipeline"
 )
 
 // pollEvery is how long --follow sleeps when there is nothing to read. Chosen: less than

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/live"
-	"qsniff/internal/display"
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
+	"qsniff/internal/base/display"
 )
 
 // interfaceRow is an interface in output.
@@ -71,7 +71,7 @@ func newInterfaceRow(in *live.Device) interfaceRow {
 	if in.Up {
 		state = "up"
 	}
-	return interfaceRow{Name: in.Name, State: state, Addresses: interfaceAddresses(in), Link: netlayer.LinkName(in.Link),
+	return interfaceRow{Name: in.Name, State: state, Addresses: interfaceAddresses(in), Link: packet.LinkName(in.Link),
 		LinkType: in.Link, MTU: in.MTU, Loopback: in.Loopback, Permitted: in.Permitted}
 }
 

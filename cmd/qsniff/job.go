@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/internal/digits"
-	"qsniff/internal/lru"
-	"qsniff/pipeline"
-	"qsniff/render/tally"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/base/lru"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render/tally"
 )
 
 // job is a run over open captures or interfaces: what all commands that read packets have in common. A

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/flood"
-	"qsniff/render/tally"
+	"qsniff/internal/flood"
+	"qsniff/internal/render/tally"
 )
 
 // captureInstead follows the help of -i in commands that read captures or interfaces.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"qsniff/filter"
-	"qsniff/internal/shell"
+	"qsniff/internal/base/shell"
+	"qsniff/internal/pipeline/filter"
 )
 
 // splitWords returns the captures among the words of a command line, and the words after

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"qsniff/capture/packet"
 	"qsniff/internal/test/testpcap"
-	"qsniff/netlayer"
 )
 
 // TestLayoutFrom checks that --layout leads from a byte of a joined message back to the packet
@@ -43,7 +43,7 @@ func TestLayoutFrom(t *testing.T) {
 			for _, f := range m.Layout {
 				got := ""
 				for _, place := range f.From {
-					var p netlayer.Packet
+					var p packet.Packet
 					frame := c.Packets[place.Frame-1].Frame
 					p.Decode(c.Link.Type, frame, len(frame))
 					got += hex.EncodeToString(p.Payload[place.Offset:][:place.Length])

@@ -13,10 +13,10 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/capture/keep"
-	"qsniff/internal/cli"
-	"qsniff/internal/digits"
-	"qsniff/internal/shell"
-	"qsniff/render/counters"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/base/shell"
+	"qsniff/internal/render/counters"
 )
 
 // reportSuffix follows the name of a capture in that of its report.

@@ -20,9 +20,9 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/capture/live"
-	"qsniff/internal/cli"
-	"qsniff/internal/mem"
-	"qsniff/internal/sandbox"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/mem"
+	"qsniff/internal/base/sandbox"
 )
 
 // The exit statuses.

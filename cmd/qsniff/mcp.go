@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/assist"
-	"qsniff/flood"
-	"qsniff/flood/advice"
-	"qsniff/pipeline"
+	"qsniff/internal/app/mcp"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
+	"qsniff/internal/pipeline"
 )
 
 // mcpCommands returns the command that assistants start.
@@ -78,7 +78,7 @@ func (o *readOptions) serveAssistant(ctx context.Context, dir string, io streams
 	if isTerminal(os.Stdin) {
 		fmt.Fprintln(io.err, "qsniff: mcp waits for an assistant's requests, lines of JSON; docs/mcp.md says how to have one start it; Ctrl-D ends it")
 	}
-	if err := assist.Serve(ctx, answers, os.Stdin, io.out); err != nil {
+	if err := mcp.Serve(ctx, answers, os.Stdin, io.out); err != nil {
 		return &hintedError{fmt.Errorf("mcp: %w", err), "standard input has to be requests of the Model Context Protocol, one a line, as assistants send them: docs/mcp.md"}
 	}
 	return nil
@@ -86,7 +86,7 @@ func (o *readOptions) serveAssistant(ctx context.Context, dir string, io streams
 
 // assistant returns what questions about the captures of a folder are answered from. The caller
 // closes its Folder.
-func (o *readOptions) assistant(dir string) (a assist.Options, err error) {
+func (o *readOptions) assistant(dir string) (a mcp.Options, err error) {
 	reg, err := newRegistry()
 	if err != nil {
 		return a, err
@@ -112,7 +112,7 @@ func (o *readOptions) assistant(dir string) (a assist.Options, err error) {
 		return a, err
 	}
 	b := readBuild()
-	return assist.Options{Folder: root, Version: b.Short(), Codes: listCodes(reg),
+	return mcp.Options{Folder: root, Version: b.Short(), Codes: listCodes(reg),
 		Config: pipeline.Config{Registry: reg, DecodeAs: as, Dedup: dedups[o.dedup], Memory: int64(o.memory), Jobs: o.jobs},
 		Detector: func() *flood.Detector {
 			return newDetector(reg, flood.Defaults(), o.scale(), advice.DefaultExpiry, o.ownTools)

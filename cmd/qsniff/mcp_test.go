@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"qsniff/assist"
-	"qsniff/internal/display"
+	"qsniff/internal/app/mcp"
+	"qsniff/internal/base/display"
 )
 
 // mcpAnswer is what the tests read of an answer.
@@ -36,8 +36,8 @@ type mcpAnswer struct {
 
 // mcpSession is a session with tools as their list declares them.
 type mcpSession struct {
-	*mcp.ClientSession
-	tools   map[string]*mcp.Tool
+	*sdk.ClientSession
+	tools   map[string]*sdk.Tool
 	outputs map[string]*jsonschema.Resolved
 }
 
@@ -51,8 +51,8 @@ func mcpInside(t testing.TB, dir string) *mcpSession {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { a.Folder.Close() })
-	here, there := mcp.NewInMemoryTransports()
-	server, err := assist.New(a).Connect(t.Context(), there, nil)
+	here, there := sdk.NewInMemoryTransports()
+	server, err := mcp.New(a).Connect(t.Context(), there, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,9 +61,9 @@ func mcpInside(t testing.TB, dir string) *mcpSession {
 }
 
 // mcpConnect returns a session over a transport.
-func mcpConnect(t testing.TB, over mcp.Transport) *mcpSession {
+func mcpConnect(t testing.TB, over sdk.Transport) *mcpSession {
 	t.Helper()
-	c, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), over, nil)
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), over, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func mcpConnect(t testing.TB, over mcp.Transport) *mcpSession {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &mcpSession{c, map[string]*mcp.Tool{}, map[string]*jsonschema.Resolved{}}
+	s := &mcpSession{c, map[string]*sdk.Tool{}, map[string]*jsonschema.Resolved{}}
 	for _, tool := range list.Tools {
 		text, err := json.Marshal(tool.OutputSchema)
 		var schema jsonschema.Schema
@@ -95,11 +95,11 @@ type mcpArgs map[string]any
 // call returns the text of an answer, or of an error.
 func (s *mcpSession) call(t testing.TB, tool string, args mcpArgs) (text string, isError bool) {
 	t.Helper()
-	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
 		t.Fatal(tool, args, err)
 	}
-	text = r.Content[0].(*mcp.TextContent).Text
+	text = r.Content[0].(*sdk.TextContent).Text
 	checkShown(t, tool, args, text)
 	if r.IsError {
 		return text, true
@@ -114,7 +114,7 @@ func (s *mcpSession) call(t testing.TB, tool string, args mcpArgs) (text string,
 	if err := s.outputs[tool].Validate(fromText); err != nil {
 		t.Errorf("%s %v: %v", tool, args, err)
 	}
-	if len(text) > assist.MaxAnswer {
+	if len(text) > mcp.MaxAnswer {
 		t.Errorf("%s %v: %d bytes", tool, args, len(text))
 	}
 	return text, false
@@ -163,7 +163,7 @@ func (s *mcpSession) all(t testing.TB, tool string, args mcpArgs) (records []jso
 	t.Helper()
 	for {
 		a := s.ask(t, tool, args)
-		if a.Page.From != len(records) || a.Page.Records != len(a.Wire) || a.Page.Limit != assist.MaxAnswer || a.Warning == "" {
+		if a.Page.From != len(records) || a.Page.Records != len(a.Wire) || a.Page.Limit != mcp.MaxAnswer || a.Warning == "" {
 			t.Fatalf("%s %v after %d records: page %+v of %d", tool, args, len(records), *a.Page, len(a.Wire))
 		}
 		records = append(records, a.Wire...)
@@ -234,7 +234,7 @@ func sameRecords(t *testing.T, tool string, got []json.RawMessage, out string) {
 			t.Fatal(err)
 		}
 		line := plain.Replace(want[i])
-		if len(line) < assist.MaxAnswer/2 && size.From != 0 || size.From == 0 && string(got[i]) != line || size.From != 0 && size.From != len(line) {
+		if len(line) < mcp.MaxAnswer/2 && size.From != 0 || size.From == 0 && string(got[i]) != line || size.From != 0 && size.From != len(line) {
 			t.Fatalf("%s, record %d:\ngot  %s\nwant %s", tool, i, got[i], line)
 		}
 	}
@@ -414,7 +414,7 @@ func TestMCPProcess(t *testing.T) {
 	cmd := exec.Command("qsniff", "mcp", smallTables, pcapfiles)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
-	s := mcpConnect(t, &mcp.CommandTransport{Command: cmd})
+	s := mcpConnect(t, &sdk.CommandTransport{Command: cmd})
 	const poll = "a2s/full-poll.pcap"
 	for tool, args := range map[string]mcpArgs{
 		"list_captures": {}, "summary": {"capture": poll}, "findings": {"capture": poll}, "incidents": {"capture": poll}, "exchanges": {"capture": poll},

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"qsniff/internal/render/manual"
 	"qsniff/internal/test/testpcap"
-	"qsniff/render/manual"
 )
 
 // TestMembers: what qsniff fields says about all messages is what they have. All

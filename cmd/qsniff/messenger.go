@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/cli"
-	"qsniff/tell/messenger"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/monitor/notify/messenger"
 )
 
 // messengerGrowth is heapGrowth of the messenger, which has no tables. Chosen: Go's own is for

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"qsniff/flood"
-	"qsniff/internal/cli"
-	"qsniff/internal/hostset"
-	"qsniff/monitor"
-	"qsniff/monitor/serve"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/hostset"
+	"qsniff/internal/flood"
+	"qsniff/internal/monitor"
+	"qsniff/internal/monitor/serve"
 )
 
 // monitorOptions are the flags of monitor.

@@ -14,7 +14,7 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/capture/live"
-	"qsniff/tell/messenger"
+	"qsniff/internal/monitor/notify/messenger"
 )
 
 // printCheck prints what would run, or returns why it would not. The port is not opened, nor are

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"qsniff/internal/cli"
-	"qsniff/render/manual"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/render/manual"
 )
 
 // monitorSource is where the options of monitor come from: the command line, and the file that it

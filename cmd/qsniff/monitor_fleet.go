@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"qsniff/fleet"
-	"qsniff/fleet/sensor"
-	"qsniff/flood"
-	"qsniff/internal/cli"
-	"qsniff/pipeline"
-	"qsniff/render"
-	"qsniff/render/jsonl"
-	"qsniff/track"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/sensor"
+	"qsniff/internal/flood"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/track"
 )
 
 // fleetOptions are the flags about the fleet that this host is one of.

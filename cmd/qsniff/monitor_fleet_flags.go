@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/fleet"
-	"qsniff/fleet/outbox"
-	"qsniff/internal/cli"
-	"qsniff/internal/digits"
-	"qsniff/tell"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/outbox"
+	"qsniff/internal/monitor/notify"
 )
 
 // fleetHelp is the part of the long description about the fleet.
@@ -87,7 +87,7 @@ const secretHint = "head -c 24 /dev/urandom | base64 > FILE makes one; chmod 600
 
 // loadSecret reads the secret.
 func (o *fleetOptions) loadSecret() error {
-	text, err := tell.ReadSecret(o.secretFile, "whoever has the secret of the fleet can read addresses", longestSecret)
+	text, err := notify.ReadSecret(o.secretFile, "whoever has the secret of the fleet can read addresses", longestSecret)
 	if err == nil {
 		o.secret, err = fleet.NewSecret(bytes.TrimSpace([]byte(text)))
 	}
@@ -99,16 +99,16 @@ func (o *fleetOptions) checkCreds() error {
 	if o.creds == "" {
 		return nil
 	}
-	_, err := tell.ReadSecret(o.creds, "whoever has the credentials can speak as this host", longestCreds)
+	_, err := notify.ReadSecret(o.creds, "whoever has the credentials can speak as this host", longestCreds)
 	return cli.NameFile("--fleet-creds "+o.creds, err, "docs/fleet.md has how they are made")
 }
 
 // config returns where messages go; nil: nowhere.
-func (o *fleetOptions) config() *tell.Fleet {
+func (o *fleetOptions) config() *notify.Fleet {
 	if o.url == "" {
 		return nil
 	}
-	return &tell.Fleet{URL: o.url, Name: o.name, Prefix: o.prefix, Creds: o.creds, CA: o.ca, Spool: o.spool, SpoolSize: int64(o.spoolSize)}
+	return &notify.Fleet{URL: o.url, Name: o.name, Prefix: o.prefix, Creds: o.creds, CA: o.ca, Spool: o.spool, SpoolSize: int64(o.spoolSize)}
 }
 
 // describe returns what would be sent where, for --check.
@@ -134,5 +134,5 @@ func (m *monitorRun) putFleet(x fleet.Message) {
 		return
 	}
 	h := fleet.HeadOf(x)
-	m.told.messenger.PutFleet(&tell.FleetMessage{Kind: string(h.Kind), ID: h.MessageID(), Line: line})
+	m.told.messenger.PutFleet(&notify.FleetMessage{Kind: string(h.Kind), ID: h.MessageID(), Line: line})
 }

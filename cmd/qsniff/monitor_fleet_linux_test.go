@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/fleet"
+	"qsniff/internal/fleet"
 	"qsniff/internal/test/natstest"
 	"qsniff/internal/test/timing"
 )

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/file"
-	"qsniff/fleet"
-	"qsniff/monitor/serve"
-	"qsniff/pipeline"
-	"qsniff/track"
+	"qsniff/internal/fleet"
+	"qsniff/internal/monitor/serve"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/track"
 )
 
 // TestMonitorFleet: a monitor makes messages of what it reads: of windows, incidents and findings,

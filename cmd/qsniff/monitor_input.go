@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"qsniff/capture"
-	"qsniff/internal/sandbox"
-	"qsniff/pipeline"
-	"qsniff/render/counters"
+	"qsniff/internal/base/sandbox"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render/counters"
 )
 
 // monitored is what a monitor reads: interfaces, or a capture that grows.

@@ -11,14 +11,14 @@ import (
 	"path/filepath"
 	"slices"
 
-	"qsniff/flood"
-	"qsniff/flood/advice"
-	"qsniff/monitor"
-	"qsniff/monitor/serve"
-	"qsniff/render"
-	"qsniff/render/html"
-	"qsniff/render/jsonl"
-	"qsniff/stats"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
+	"qsniff/internal/monitor"
+	"qsniff/internal/monitor/serve"
+	"qsniff/internal/render"
+	"qsniff/internal/render/html"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/track/stats"
 )
 
 // livePage is the page of a monitor: the report of the last hour, made of what the monitor counts.

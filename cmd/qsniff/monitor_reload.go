@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"qsniff/flood"
+	"qsniff/internal/flood"
 )
 
 // reloadable are the flags that SIGHUP changes, with the files that they name.

@@ -17,20 +17,20 @@ import (
 	"time"
 
 	"qsniff/capture"
-	"qsniff/fleet"
-	"qsniff/flood"
-	"qsniff/flood/advice"
-	"qsniff/internal/cli"
-	"qsniff/internal/hostset"
-	"qsniff/internal/sandbox"
-	"qsniff/internal/systemd"
-	"qsniff/monitor"
-	"qsniff/monitor/serve"
-	"qsniff/pipeline"
-	"qsniff/render/counters"
-	"qsniff/render/tally"
-	"qsniff/tell"
-	"qsniff/track"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/hostset"
+	"qsniff/internal/base/sandbox"
+	"qsniff/internal/base/systemd"
+	"qsniff/internal/fleet"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
+	"qsniff/internal/monitor"
+	"qsniff/internal/monitor/notify"
+	"qsniff/internal/monitor/serve"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render/counters"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/track"
 )
 
 // monitorRun is a monitor at work.
@@ -48,7 +48,7 @@ type monitorRun struct {
 	told     *telling            // nil: nobody is told of incidents
 	toFleet  func(fleet.Message) // takes messages for the hub of a fleet; nil: there is none
 	received uint64              // packets that the source has delivered
-	teller   *tell.Teller        // that of told, or one for the page's findings; nil: none are wanted
+	teller   *notify.Teller      // that of told, or one for the page's findings; nil: none are wanted
 	cert     cli.Certificate
 	stall    time.Duration // stallAfter, but in tests
 	patience time.Duration // reloadPatience, but in tests

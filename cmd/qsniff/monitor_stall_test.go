@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture"
+	"qsniff/internal/monitor/serve"
+	"qsniff/internal/pipeline"
 	"qsniff/internal/test/timing"
-	"qsniff/monitor/serve"
-	"qsniff/pipeline"
 )
 
 // stuckSource brings nothing, and hangs where the test wants it to.

@@ -3,10 +3,10 @@
 package main
 
 import (
-	"qsniff/flood"
-	"qsniff/pipeline"
-	"qsniff/tell"
-	"qsniff/track"
+	"qsniff/internal/flood"
+	"qsniff/internal/monitor/notify"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/track"
 )
 
 // startTelling starts the messenger process, which sends notes of incidents, if it has anything to do.
@@ -41,7 +41,7 @@ func (m *monitorRun) addTelling(cfg *pipeline.Config) {
 	if m.told != nil {
 		m.teller = m.told.Teller
 	} else { // the page has the findings
-		m.teller = m.opts.newTeller(m.opts.ownServers, func(*tell.Note) {})
+		m.teller = m.opts.newTeller(m.opts.ownServers, func(*notify.Note) {})
 	}
 	observe(m.teller.Observe)
 	cfg.Watchers = append([]track.Watcher{m.teller}, cfg.Watchers...)

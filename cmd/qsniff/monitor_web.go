@@ -9,8 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"qsniff/monitor"
-	"qsniff/monitor/metrics"
+	"qsniff/internal/monitor"
+	"qsniff/internal/monitor/metrics"
 )
 
 // newMetricsHandler returns what answers /metrics.

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"qsniff/internal/cli"
-	"qsniff/internal/hostset"
-	"qsniff/pipeline"
-	"qsniff/render/tally"
-	"qsniff/track"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/hostset"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/track"
 )
 
 // The readers of captures.

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/term"
 
 	"qsniff/dissect"
-	"qsniff/pipeline"
-	"qsniff/render"
-	"qsniff/render/csv"
-	"qsniff/render/jsonl"
-	"qsniff/render/text"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render"
+	"qsniff/internal/render/csv"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/text"
 )
 
 // clocks are the values of -t.

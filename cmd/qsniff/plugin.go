@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"qsniff/render/wireshark"
+	"qsniff/internal/render/wireshark"
 )
 
 func newWiresharkPlugin(io streams) *cobra.Command {

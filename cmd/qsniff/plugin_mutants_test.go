@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"qsniff/capture/packet"
 	"qsniff/internal/test/testpcap"
-	"qsniff/netlayer"
 )
 
 // TestPluginStands gives the plugin datagrams and segments that are cut at every length, or
@@ -100,11 +100,11 @@ func wholePayloads(t *testing.T) (all []wholePayload) {
 			t.Fatal(err)
 		}
 		for i := range c.Packets[:min(len(c.Packets), 100)] {
-			var p netlayer.Packet
+			var p packet.Packet
 			frame := c.Packets[i].Frame
 			p.Decode(c.Link.Type, frame, len(frame))
-			if len(p.Payload) > 0 && len(p.Payload) < 1<<15 && (p.Stop == netlayer.OK || p.Stop == netlayer.TCP) && !p.Frag.Set {
-				all = append(all, wholePayload{bytes.Clone(p.Payload), p.Src.Port(), p.Dst.Port(), p.Stop == netlayer.TCP})
+			if len(p.Payload) > 0 && len(p.Payload) < 1<<15 && (p.Stop == packet.OK || p.Stop == packet.TCP) && !p.Frag.Set {
+				all = append(all, wholePayload{bytes.Clone(p.Payload), p.Src.Port(), p.Dst.Port(), p.Stop == packet.TCP})
 			}
 		}
 	}

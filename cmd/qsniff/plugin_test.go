@@ -17,8 +17,8 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/finding"
-	"qsniff/render/wireshark"
+	"qsniff/dissect/finding"
+	"qsniff/internal/render/wireshark"
 )
 
 // pluginCannot lists captures in which Wireshark puts together something else than

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/cli"
-	"qsniff/internal/digits"
-	"qsniff/render"
-	"qsniff/render/jsonl"
-	"qsniff/render/tally"
-	"qsniff/render/text"
-	"qsniff/stats"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/render"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/render/text"
+	"qsniff/internal/track/stats"
 )
 
 // pollsOptions are the flags of polls. Those that read has, too, are in readOptions.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"qsniff/capture"
-	"qsniff/internal/digits"
-	"qsniff/render/tally"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/render/tally"
 )
 
 const (

@@ -9,15 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/flood/proof"
-	"qsniff/internal/cli"
-	"qsniff/render"
-	"qsniff/render/counters"
-	"qsniff/render/jsonl"
-	"qsniff/render/nft"
-	"qsniff/render/tally"
-	"qsniff/render/text"
-	"qsniff/track"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/flood/proof"
+	"qsniff/internal/flood/rules/nft"
+	"qsniff/internal/render"
+	"qsniff/internal/render/counters"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/render/text"
+	"qsniff/internal/track"
 )
 
 // provenOptions are the flags of proven. Those that read has, too, are in readOptions.

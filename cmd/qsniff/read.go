@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/flood"
-	"qsniff/flood/advice"
-	"qsniff/render"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
+	"qsniff/internal/render"
 )
 
 func newRead(io streams) *cobra.Command {

@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/contradict"
 	"qsniff/dissect"
+	"qsniff/dissect/finding"
 	"qsniff/dissect/protocols"
-	"qsniff/finding"
-	"qsniff/internal/cli"
+	"qsniff/internal/app/vantages"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/render/manual"
+	"qsniff/internal/track"
+	"qsniff/internal/track/contradict"
 	"qsniff/reassembly/split"
 	"qsniff/reassembly/tcpstream"
-	"qsniff/render/manual"
-	"qsniff/track"
-	"qsniff/vantage"
 )
 
 // The groups of commands.
@@ -39,7 +39,7 @@ func newRegistry() (*dissect.Registry, error) {
 // listCodes returns the code of every finding that a run can raise, by the stages that
 // declare them.
 func listCodes(reg *dissect.Registry) []*finding.Code {
-	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes, contradict.Codes, vantage.Codes)
+	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes, contradict.Codes, vantages.Codes)
 	for _, p := range reg.Protos() {
 		all = append(all, p.Codes...)
 	}

@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"qsniff/internal/digits"
-	"qsniff/render/counters"
-	"qsniff/render/tally"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/render/counters"
+	"qsniff/internal/render/tally"
 )
 
 // printRemarks prints on standard error what cannot be seen in the output: how many packets

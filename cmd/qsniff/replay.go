@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/replay"
+	"qsniff/internal/app/replay"
 )
 
 // replayOptions are the flags of replay.

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"qsniff/internal/digits"
-	"qsniff/replay"
+	"qsniff/internal/app/replay"
+	"qsniff/internal/base/digits"
 )
 
 // replayServer is the sockets around a replay.Server.

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"qsniff/internal/cli"
-	"qsniff/internal/hostset"
-	"qsniff/internal/shell"
-	"qsniff/render"
-	"qsniff/render/tally"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/hostset"
+	"qsniff/internal/base/shell"
+	"qsniff/internal/render"
+	"qsniff/internal/render/tally"
 )
 
 // reportOptions are the flags of report. Those that read has, too, are in readOptions.

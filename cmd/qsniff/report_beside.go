@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/sandbox"
+	"qsniff/internal/base/sandbox"
 )
 
 // besideMemory is the budget of the tables of a report beside a capture. Chosen: a quarter of the

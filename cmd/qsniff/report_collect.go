@@ -7,16 +7,16 @@ import (
 	"net/netip"
 	"slices"
 
-	"qsniff/flood"
-	"qsniff/flood/advice"
-	"qsniff/render"
-	"qsniff/render/dialogue"
-	"qsniff/render/jsonl"
-	"qsniff/render/manual"
-	"qsniff/render/sample"
-	"qsniff/render/tally"
-	"qsniff/stats"
-	"qsniff/track"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
+	"qsniff/internal/render"
+	"qsniff/internal/render/dialogue"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/manual"
+	"qsniff/internal/render/sample"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/track"
+	"qsniff/internal/track/stats"
 )
 
 // listeners pass everything on to each of them.

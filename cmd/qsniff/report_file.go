@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"qsniff/capture/file"
-	"qsniff/internal/digits"
-	"qsniff/pipeline"
-	"qsniff/render"
-	"qsniff/render/html"
-	"qsniff/render/jsonl"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render"
+	"qsniff/internal/render/html"
+	"qsniff/internal/render/jsonl"
 )
 
 // reportFile is where a report goes: a file, or standard output.

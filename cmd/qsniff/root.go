@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"qsniff/internal/cli"
-	"qsniff/render/manual"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/render/manual"
 )
 
 func newRoot(io streams) *cobra.Command {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/render/manual"
-	"qsniff/render/schema"
+	"qsniff/internal/render/manual"
+	"qsniff/internal/render/schema"
 )
 
 func newSchema(io streams) *cobra.Command {

@@ -14,13 +14,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"qsniff/finding"
-	"qsniff/flood"
+	"qsniff/dissect/finding"
+	"qsniff/internal/flood"
+	"qsniff/internal/render"
+	"qsniff/internal/render/jsonl"
 	traffic "qsniff/internal/test/forms"
 	"qsniff/internal/test/testpcap"
-	"qsniff/render"
-	"qsniff/render/jsonl"
-	"qsniff/stats"
+	"qsniff/internal/track/stats"
 )
 
 // TestSchemaOutputs: what commands write of every capture is as the schema says, and whatever it declares they write somewhere.

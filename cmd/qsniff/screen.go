@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"os"
 
-	"qsniff/internal/cli"
-	"qsniff/terminal"
+	"qsniff/internal/app/terminal"
+	"qsniff/internal/base/cli"
 )
 
 // onScreenName is the variable that marks the process which takes the terminal.

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/cli"
-	"qsniff/render"
-	"qsniff/render/jsonl"
-	"qsniff/render/tally"
-	"qsniff/render/text"
-	"qsniff/stats"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/render"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/render/text"
+	"qsniff/internal/track/stats"
 )
 
 // statsOptions are the flags of stats. Those that read has, too, are in readOptions.

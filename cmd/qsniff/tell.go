@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/finding"
-	"qsniff/internal/cli"
-	"qsniff/internal/hostset"
-	"qsniff/tell"
+	"qsniff/dissect/finding"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/hostset"
+	"qsniff/internal/monitor/notify"
 )
 
 // tellOptions are the flags about who is told of incidents and findings.
@@ -56,14 +56,14 @@ func (o *tellOptions) registerTell(cmd *cobra.Command, findings string) {
 
 // telling makes notes of incidents and findings during a run, and passes them to the messenger process.
 type telling struct {
-	*tell.Teller
-	messenger *tell.Messenger
+	*notify.Teller
+	messenger *notify.Messenger
 	names     []string // of the sinks
 }
 
 // startTelling starts the messenger process. It returns nil if c names nothing for it to do. log is
 // called with what goes wrong later.
-func (o *tellOptions) startTelling(c *tell.Config, ours *hostset.Set, log func(string)) (*telling, error) {
+func (o *tellOptions) startTelling(c *notify.Config, ours *hostset.Set, log func(string)) (*telling, error) {
 	if c.IsEmpty() {
 		return nil, nil
 	}
@@ -73,7 +73,7 @@ func (o *tellOptions) startTelling(c *tell.Config, ours *hostset.Set, log func(s
 	}
 	cmd.Stderr = os.Stderr
 	t := &telling{}
-	if t.messenger, err = tell.Start(cmd, c, log); err != nil {
+	if t.messenger, err = notify.Start(cmd, c, log); err != nil {
 		return nil, &hintedError{err, "--help has who can be told, and how"}
 	}
 	_, sinks := t.messenger.Counts()
@@ -85,9 +85,9 @@ func (o *tellOptions) startTelling(c *tell.Config, ours *hostset.Set, log func(s
 }
 
 // newTeller returns what makes notes of incidents, and of the findings that are wanted.
-func (o *tellOptions) newTeller(ours *hostset.Set, put func(*tell.Note)) *tell.Teller {
+func (o *tellOptions) newTeller(ours *hostset.Set, put func(*notify.Note)) *notify.Teller {
 	least := slices.Index(severities, o.findings)
-	return tell.New(tell.Options{Ours: ours, HasFindings: least >= 0, Least: finding.Severity(max(least, 0)), Run: time.Now(), Put: put})
+	return notify.New(notify.Options{Ours: ours, HasFindings: least >= 0, Least: finding.Severity(max(least, 0)), Run: time.Now(), Put: put})
 }
 
 // The methods of a nil telling do nothing.
@@ -141,12 +141,12 @@ func (t *telling) finish() (lines []string) {
 		add("not told: %s of further kinds and servers", count(n, "finding"))
 	}
 	for i := range sinks {
-		if s := &sinks[i]; s.Name == tell.Reports {
+		if s := &sinks[i]; s.Name == notify.Reports {
 			add("%s: %d made, %d skipped, %d failed", s.Name, s.Sent, s.Lost, s.Refused)
 			continue
 		}
 		what := "note"
-		if strings.HasPrefix(sinks[i].Name, tell.FleetSink) {
+		if strings.HasPrefix(sinks[i].Name, notify.FleetSink) {
 			what = "message"
 		}
 		add("told %s: %s%s", sinks[i].Name, count(sinks[i].Sent, what), describeUntold(&sinks[i]))
@@ -155,7 +155,7 @@ func (t *telling) finish() (lines []string) {
 }
 
 // describeUntold returns in words how many notes a sink did not get, by reason.
-func describeUntold(s *tell.SinkCounts) string {
+func describeUntold(s *notify.SinkCounts) string {
 	words := ""
 	for _, x := range []struct {
 		n    uint64

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/play"
-	"qsniff/flood"
-	"qsniff/internal/cli"
-	"qsniff/internal/hostset"
-	"qsniff/monitor"
-	"qsniff/terminal"
+	"qsniff/internal/app/terminal"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/hostset"
+	"qsniff/internal/flood"
+	"qsniff/internal/monitor"
 )
 
 // topOptions are the flags of top.

@@ -15,13 +15,13 @@ import (
 	"qsniff/capture/file"
 	"qsniff/capture/play"
 	"qsniff/capture/recent"
-	"qsniff/flood"
-	"qsniff/flood/advice"
+	"qsniff/internal/app/top"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
+	"qsniff/internal/monitor"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render/tally"
 	"qsniff/internal/tools/shot"
-	"qsniff/monitor"
-	"qsniff/pipeline"
-	"qsniff/render/tally"
-	"qsniff/terminal/top"
 )
 
 // topFrames are the recording of qsniff top in the README: how far into the capture it is, the

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"qsniff/internal/cli"
+	"qsniff/internal/base/cli"
 
 	"github.com/spf13/cobra"
 )

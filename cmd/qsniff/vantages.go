@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/internal/cli"
-	"qsniff/render"
-	"qsniff/render/jsonl"
-	"qsniff/render/text"
-	"qsniff/track"
-	"qsniff/vantage"
+	"qsniff/internal/app/vantages"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/render"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/text"
+	"qsniff/internal/track"
 )
 
 // vantagesOptions are the flags of vantages. Those that read has, too, are in readOptions.
@@ -78,8 +78,8 @@ interrupted.`,
 			switch {
 			case len(args) < 2:
 				return &usageError{errors.New("vantages: name a capture of each client, two at least"), "qsniff vantages NEAR FAR: captures of the same servers, made at several clients"}
-			case len(args) > vantage.MaxCaptures:
-				return &usageError{fmt.Errorf("vantages: %d captures, and at most %d are compared", len(args), vantage.MaxCaptures), "name a folder for each client"}
+			case len(args) > vantages.MaxCaptures:
+				return &usageError{fmt.Errorf("vantages: %d captures, and at most %d are compared", len(args), vantages.MaxCaptures), "name a folder for each client"}
 			}
 			for i, name := range args {
 				if slices.Contains(args[:i], name) {
@@ -125,7 +125,7 @@ func compareVantages(ctx context.Context, opts *vantagesOptions, args []string, 
 		return err
 	}
 	x := &render.Vantages{Top: opts.top}
-	var all []*vantage.Capture
+	var all []*vantages.Capture
 	var failed error
 	names := shortNames(args)
 	for i, name := range args {
@@ -143,7 +143,7 @@ func compareVantages(ctx context.Context, opts *vantagesOptions, args []string, 
 			break
 		}
 	}
-	x.Servers = vantage.Compare(all, ours)
+	x.Servers = vantages.Compare(all, ours)
 	if err := opts.print(s, x); err != nil {
 		return err
 	}
@@ -155,13 +155,13 @@ func compareVantages(ctx context.Context, opts *vantagesOptions, args []string, 
 
 // readVantage reads one capture. Of a capture that is malformed or cut short it returns what could be read, with
 // an error; of one that cannot be read at all, nil.
-func (o *vantagesOptions) readVantage(ctx context.Context, reg *dissect.Registry, name string, s streams) (*vantage.Capture, render.Vantage, error) {
+func (o *vantagesOptions) readVantage(ctx context.Context, reg *dissect.Registry, name string, s streams) (*vantages.Capture, render.Vantage, error) {
 	j, err := o.prepare(ctx, reg, []string{name}, s)
 	if err != nil {
 		return nil, render.Vantage{}, err
 	}
 	defer j.release()
-	c := vantage.NewCollector(o.scale())
+	c := vantages.NewCollector(o.scale())
 	j.cfg.Listener, j.cfg.Watchers = c, []track.Watcher{c}
 	j.showsInterrupt = o.output == "text"
 	run, err := j.run()
@@ -197,7 +197,7 @@ func (o *vantagesOptions) print(s streams, x *render.Vantages) error {
 
 // isFailOnReached reports whether there is a finding of the severity of --fail-on or above.
 func (o *vantagesOptions) isFailOnReached(x *render.Vantages) bool {
-	return o.failOn != "" && slices.ContainsFunc(x.Servers, func(s vantage.Server) bool {
+	return o.failOn != "" && slices.ContainsFunc(x.Servers, func(s vantages.Server) bool {
 		e, ok := s.Finding()
 		return ok && e.Severity >= severityNamed(o.failOn)
 	})

@@ -11,9 +11,9 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/capture/live"
-	"qsniff/internal/cli"
-	"qsniff/render/manual"
-	"qsniff/render/schema"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/render/manual"
+	"qsniff/internal/render/schema"
 )
 
 // build describes how this program was built.

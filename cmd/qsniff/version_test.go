@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"qsniff/internal/cli"
+	"qsniff/internal/base/cli"
 
 	"github.com/google/go-cmp/cmp"
 )

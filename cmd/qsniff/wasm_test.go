@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// wasmRun is a run of the program as WebAssembly, and its result: see web/page/run.mjs.
+// wasmRun is a run of the program as WebAssembly, and its result: see internal/web/page/run.mjs.
 type wasmRun struct {
 	Args  []string `json:"args"`
 	Files []string `json:"files"`
@@ -55,7 +55,7 @@ func runWasm(t *testing.T, runs []wasmRun) []wasmResult {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(node, "../../web/page/run.mjs", wasm, filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
+	cmd := exec.Command(node, "../../internal/web/page/run.mjs", wasm, filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
 	cmd.Stdin, cmd.Stderr = &lines, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

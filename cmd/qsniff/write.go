@@ -16,14 +16,14 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/dissect"
-	"qsniff/internal/cli"
-	"qsniff/internal/shell"
-	"qsniff/pipeline"
-	"qsniff/pipeline/subset"
-	"qsniff/render"
-	"qsniff/render/counters"
-	"qsniff/render/tally"
-	"qsniff/render/text"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/shell"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/pipeline/subset"
+	"qsniff/internal/render"
+	"qsniff/internal/render/counters"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/render/text"
 )
 
 // writeOptions are the flags of read about a file of packets.

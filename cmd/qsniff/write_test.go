@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"qsniff/capture/keep"
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // TestForce: a file that is there is overwritten with --force only.

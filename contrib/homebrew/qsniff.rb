@@ -12,7 +12,7 @@ class Qsniff < Formula
   def install
     ENV["CGO_ENABLED"] = "1"
     system "go", "build", *std_go_args(ldflags: "-s -w -X main.packaged=v#{version}"), "./cmd/qsniff"
-    man1.install Dir["man/*.1"]
+    man1.install Dir["docs/man/*.1"]
     generate_completions_from_executable(bin/"qsniff", "completion")
     doc.install "NOTICE"
   end

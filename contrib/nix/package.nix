@@ -15,7 +15,7 @@ buildGoModule (self: {
 
   nativeBuildInputs = [ installShellFiles ];
   postInstall = ''
-    installManPage man/*.1
+    installManPage docs/man/*.1
     for shell in bash zsh fish; do
       $out/bin/qsniff completion $shell > qsniff.$shell
     done

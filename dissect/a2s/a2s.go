@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"qsniff/dissect"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // The opcodes: the byte after FF FF FF FF.

@@ -7,7 +7,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/internal/test/dissecttest"
 	"qsniff/internal/test/hextest"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 const (

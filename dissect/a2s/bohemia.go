@@ -4,7 +4,7 @@ import (
 	"math/bits"
 
 	"qsniff/dissect"
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 // readBohemia decodes the binary rules in s. count is the index of the field that

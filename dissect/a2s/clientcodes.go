@@ -4,8 +4,8 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
-	"qsniff/finding"
-	"qsniff/internal/digits"
+	"qsniff/dissect/finding"
+	"qsniff/internal/base/digits"
 )
 
 // codeUnused is raised by a challenge that a client need not have asked for: A is the one that

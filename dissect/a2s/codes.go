@@ -3,8 +3,8 @@ package a2s
 import (
 	"strconv"
 
-	"qsniff/finding"
-	"qsniff/internal/digits"
+	"qsniff/dissect/finding"
+	"qsniff/internal/base/digits"
 )
 
 var (

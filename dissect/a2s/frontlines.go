@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 
 	"qsniff/dissect"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // Frontlines: Fuel of War asks for challenge, players and rules with the bytes of

@@ -2,7 +2,7 @@ package a2s
 
 import (
 	"qsniff/dissect"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // minZeros is how long an answer of zeros is at least, in bytes: as long as the

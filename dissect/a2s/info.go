@@ -2,8 +2,8 @@ package a2s
 
 import (
 	"qsniff/dissect"
-	"qsniff/finding"
-	"qsniff/wire"
+	"qsniff/dissect/finding"
+	"qsniff/reassembly/wire"
 )
 
 // The extra data flags.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 // pairCodes are the findings that several messages of this protocol show together.

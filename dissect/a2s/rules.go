@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"qsniff/dissect"
-	"qsniff/internal/console"
+	"qsniff/internal/base/console"
 )
 
 // readRules reads the body of S2A_RULES. Engines write into a fixed buffer and send

@@ -2,7 +2,7 @@ package ase
 
 import (
 	"qsniff/dissect"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // The letters of requests.

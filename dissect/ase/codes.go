@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"strconv"
 
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 var (

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 
 	"qsniff/dissect"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // knownFlags are the player flags with a meaning.

@@ -4,7 +4,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/reassembly"
 	"qsniff/reassembly/eye"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // lost is why a reply is incomplete, by how its joining ended.

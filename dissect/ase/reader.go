@@ -2,7 +2,7 @@ package ase
 
 import (
 	"qsniff/dissect"
-	"qsniff/internal/console"
+	"qsniff/internal/base/console"
 )
 
 // reader is a Cursor that raises a finding for a text whose length is impossible.

@@ -2,7 +2,7 @@ package example
 
 import (
 	"qsniff/dissect"
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 const headLen, tokenLen = 3, 4

@@ -14,11 +14,11 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/example"
 	"qsniff/dissect/protocols"
-	"qsniff/flood/proof"
+	"qsniff/internal/flood/proof"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render/jsonl"
 	"qsniff/internal/test/testpcap"
-	"qsniff/pipeline"
-	"qsniff/render/jsonl"
-	"qsniff/track"
+	"qsniff/internal/track"
 )
 
 // conversation is a capture: a client that brings its token back, then one that asks

@@ -3,7 +3,7 @@ package goldsource
 import (
 	"strconv"
 
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 // refused is B of codeOldConsole where the server refused the challenge.

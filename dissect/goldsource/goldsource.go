@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"qsniff/dissect"
-	"qsniff/finding"
-	"qsniff/wire"
+	"qsniff/dissect/finding"
+	"qsniff/reassembly/wire"
 )
 
 const (

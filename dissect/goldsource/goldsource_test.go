@@ -7,7 +7,7 @@ import (
 	"qsniff/dissect/a2s"
 	"qsniff/internal/test/dissecttest"
 	"qsniff/internal/test/hextest"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 const (

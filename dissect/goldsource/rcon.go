@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"qsniff/dissect"
-	"qsniff/internal/console"
+	"qsniff/internal/base/console"
 )
 
 // readRcon reads the arguments of rcon. The number before the password is

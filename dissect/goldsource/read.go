@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"qsniff/dissect"
-	"qsniff/internal/console"
+	"qsniff/internal/base/console"
 )
 
 // readText reads the message of type t after its FF FF FF FF.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"qsniff/dissect"
-	"qsniff/internal/console"
+	"qsniff/internal/base/console"
 )
 
 // text is a message after its FF FF FF FF, as a probe looks at it.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 // codeChain is an error where a question goes on from an address that ended no page: Addr ended the

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"qsniff/dissect"
-	"qsniff/internal/console"
+	"qsniff/internal/base/console"
 )
 
 // separator stands before every name and value of an infostring.

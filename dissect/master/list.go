@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 
 	"qsniff/dissect"
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 // The lengths of an entry: an address and its big-endian port.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"qsniff/dissect"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // The opcodes: the first byte, or the byte after FF FF FF FF.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"qsniff/dissect"
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 	"qsniff/internal/test/dissecttest"
 	"qsniff/internal/test/hextest"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 // codeOverBudget is raised when a master server falls silent after A requests of one

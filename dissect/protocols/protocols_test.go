@@ -11,7 +11,7 @@ import (
 	"qsniff/internal/test/dissecttest"
 	"qsniff/internal/test/hextest"
 	"qsniff/internal/test/testpcap"
-	"qsniff/track"
+	"qsniff/internal/track"
 )
 
 // registry makes the set of all protocols, or of those with some names.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"qsniff/dissect"
-	"qsniff/finding"
-	"qsniff/wire"
+	"qsniff/dissect/finding"
+	"qsniff/reassembly/wire"
 )
 
 // TestWire: every type of message in datagrams says what it looks like, and each

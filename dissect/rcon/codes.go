@@ -3,7 +3,7 @@ package rcon
 import (
 	"strconv"
 
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 var (

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 // codeGuessing is raised by refused logins from one address: A is how many, B how many

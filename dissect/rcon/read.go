@@ -2,10 +2,10 @@ package rcon
 
 import (
 	"qsniff/dissect"
-	"qsniff/finding"
-	"qsniff/internal/console"
-	"qsniff/internal/lru"
-	"qsniff/internal/special"
+	"qsniff/dissect/finding"
+	"qsniff/internal/base/console"
+	"qsniff/internal/base/lru"
+	"qsniff/internal/base/special"
 )
 
 // reader reads one message.

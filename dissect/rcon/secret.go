@@ -1,6 +1,6 @@
 package rcon
 
-import "qsniff/internal/console"
+import "qsniff/internal/base/console"
 
 // secretFinder returns what finds the secrets in a text of this connection. cut is set
 // where the end of the text is missing.

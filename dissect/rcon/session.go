@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 
 	"qsniff/dissect"
-	"qsniff/finding"
-	"qsniff/internal/console"
+	"qsniff/dissect/finding"
+	"qsniff/internal/base/console"
 )
 
 // authState is how far the client's login got.

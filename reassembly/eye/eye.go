@@ -18,7 +18,7 @@ import (
 	"net/netip"
 
 	"qsniff/reassembly"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // Datagram is a datagram that may be a fragment of a reply. The Assembler copies what

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"qsniff/internal/test/race"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // TestModel sends random replies, shuffled, interleaved, doubled and with losses,

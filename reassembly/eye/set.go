@@ -3,9 +3,9 @@ package eye
 import (
 	"net/netip"
 
-	"qsniff/internal/lru"
+	"qsniff/internal/base/lru"
 	"qsniff/reassembly"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // key identifies a reply: the ends, by direction, and the id.

@@ -1,11 +1,11 @@
 package ipfrag
 
-import "qsniff/netlayer"
+import "qsniff/capture/packet"
 
 // Add adds the fragment p (p.Frag.Set) that came with the given frame number
 // at nanos, and returns the datagram if that completes it, else nil. It copies
 // what it keeps. Sets that end incomplete go to DeliverIncomplete before it returns.
-func (t *Table) Add(p *netlayer.Packet, frame uint64, nanos int64) *Datagram {
+func (t *Table) Add(p *packet.Packet, frame uint64, nanos int64) *Datagram {
 	t.Expire(nanos)
 	t.n.Fragments++
 	if !t.isPlausible(p) {
@@ -39,7 +39,7 @@ func (t *Table) Add(p *netlayer.Packet, frame uint64, nanos int64) *Datagram {
 
 // isPlausible reports whether p alone can be a fragment, and counts it if not. In IPv6 all fragments but the
 // last end at a multiple of 8 bytes; others are answered with an error (RFC 8200 section 4.5).
-func (t *Table) isPlausible(p *netlayer.Packet) bool {
+func (t *Table) isPlausible(p *packet.Packet) bool {
 	switch {
 	case p.Wire <= 0 && p.Frag.Off == 0 && !p.Frag.More || p.Frag.More && p.Wire%8 != 0 && !p.Src.Addr().Is4():
 		t.n.Bad++
@@ -54,7 +54,7 @@ func (t *Table) isPlausible(p *netlayer.Packet) bool {
 // placeFragment adds the fragment to set i and reports whether it did, by the rules in the comment of the
 // package. A fragment that contradicts the others ends the set, as one too many does. One that is ignored
 // may still be the last: then the length is known, and Linux does not look whether that completes the set.
-func (t *Table) placeFragment(i uint32, p *netlayer.Packet, frame uint64) bool {
+func (t *Table) placeFragment(i uint32, p *packet.Packet, frame uint64) bool {
 	s := &t.sets[i]
 	off, wire := p.Frag.Off, usedLength(p)
 	end := off + wire
@@ -84,7 +84,7 @@ func (t *Table) placeFragment(i uint32, p *netlayer.Packet, frame uint64) bool {
 }
 
 // usedLength returns how many bytes of a fragment are used: of one that is not the last, a multiple of 8.
-func usedLength(p *netlayer.Packet) uint32 {
+func usedLength(p *packet.Packet) uint32 {
 	if p.Frag.More {
 		return uint32(p.Wire) &^ 7
 	}
@@ -111,7 +111,7 @@ func (t *Table) isWithinRun(before, after, off, end uint32) bool {
 }
 
 // link puts the stored fragment n between its neighbours in set i.
-func (t *Table) link(i, before, after, n uint32, p *netlayer.Packet, frame uint64) {
+func (t *Table) link(i, before, after, n uint32, p *packet.Packet, frame uint64) {
 	s, f := &t.sets[i], &t.frags[n]
 	f.frame, f.off, f.wire, f.next = frame, p.Frag.Off, usedLength(p), after
 	f.beginsRun = after != none || before == none || t.frags[before].end() != f.off
@@ -162,7 +162,7 @@ func (t *Table) giveUp(i uint32, outcome Outcome, count *uint64) {
 	t.remove(i)
 }
 
-func keyOf(p *netlayer.Packet) key {
+func keyOf(p *packet.Packet) key {
 	src, dst := p.Src.Addr(), p.Dst.Addr()
 	k := key{src: src.As16(), dst: dst.As16(), id: p.Frag.ID, version: 6}
 	if src.Is4() {

@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
 )
 
 // opLen bytes of a fuzz input are one fragment.
 const opLen = 7
 
 // fragmentOf reads one. Few ids, offsets and lengths, so that fragments meet.
-func fragmentOf(op []byte, data []byte) (p *netlayer.Packet, wait int64) {
+func fragmentOf(op []byte, data []byte) (p *packet.Packet, wait int64) {
 	version := 4 + op[0]&1*2
 	length := int(op[3]) * 8
 	if op[4]&1 != 0 {
@@ -25,10 +25,10 @@ func fragmentOf(op []byte, data []byte) (p *netlayer.Packet, wait int64) {
 	if op[4]&2 != 0 {
 		off |= 0xf800 // up to the highest
 	}
-	p = &netlayer.Packet{
+	p = &packet.Packet{
 		Src: ends[version][0], Dst: ends[version][1], Proto: 6 + op[0]>>1&1*11, TTL: op[5],
 		Payload: data[off%997:][:length], Wire: length,
-		Frag: netlayer.Frag{Set: true, More: op[4]&4 != 0, Off: uint32(off), ID: uint32(op[0] >> 2 & 3)},
+		Frag: packet.Frag{Set: true, More: op[4]&4 != 0, Off: uint32(off), ID: uint32(op[0] >> 2 & 3)},
 	}
 	if op[4]&8 != 0 {
 		p.Payload = p.Payload[:length*int(op[5])/256]
@@ -156,9 +156,9 @@ func checkDatagram(t *testing.T, d *Datagram, frame uint64) {
 	if int(end) > d.Wire || d.Complete && int(end) != d.Wire {
 		t.Errorf("got  pieces up to byte %d\nwant up to %d", end, d.Wire)
 	}
-	var p netlayer.Packet
+	var p packet.Packet
 	d.Decode(&p)
-	if p.Frag != (netlayer.Frag{}) || len(p.Payload) > p.Wire || p.Wire > d.Wire {
+	if p.Frag != (packet.Frag{}) || len(p.Payload) > p.Wire || p.Wire > d.Wire {
 		t.Errorf("got  %+v\nwant a whole packet within %d bytes", p, d.Wire)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unsafe"
 
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
 	"qsniff/reassembly"
 )
 
@@ -18,11 +18,11 @@ var ends = map[uint8][2]netip.AddrPort{
 }
 
 // packet is a fragment of data, a whole IP payload.
-func packet(version, proto uint8, id uint32, data []byte, off, length int, more bool) *netlayer.Packet {
-	return &netlayer.Packet{
+func newPacket(version, proto uint8, id uint32, data []byte, off, length int, more bool) *packet.Packet {
+	return &packet.Packet{
 		Src: ends[version][0], Dst: ends[version][1], Proto: proto, TTL: 64,
 		Payload: data[off : off+length], Wire: length,
-		Frag: netlayer.Frag{Set: true, More: more, Off: uint32(off), ID: id},
+		Frag: packet.Frag{Set: true, More: more, Off: uint32(off), ID: id},
 	}
 }
 

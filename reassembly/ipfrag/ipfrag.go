@@ -23,7 +23,7 @@ import (
 	"hash/maphash"
 	"net/netip"
 
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
 	"qsniff/reassembly"
 )
 
@@ -65,8 +65,8 @@ type Datagram struct {
 // Decode decodes the datagram into p, as if it had come in one packet. p.Payload
 // points into d.Data. Of the old contents of p only Depth and Outer stay, the tunnels
 // around the packet: p is a zero Packet, or a fragment that came in the same tunnels.
-func (d *Datagram) Decode(p *netlayer.Packet) {
-	*p = netlayer.Packet{Src: d.Src, Dst: d.Dst, Proto: d.Proto, TTL: d.TTL, Depth: p.Depth, Outer: p.Outer}
+func (d *Datagram) Decode(p *packet.Packet) {
+	*p = packet.Packet{Src: d.Src, Dst: d.Dst, Proto: d.Proto, TTL: d.TTL, Depth: p.Depth, Outer: p.Outer}
 	if d.Src.Addr().Is4() {
 		p.IPID = uint16(d.ID)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
 	"qsniff/reassembly"
 )
 
@@ -163,7 +163,7 @@ func play(t *testing.T, version uint8, steps []step) (out []string, counts Count
 		if s.other {
 			bytes = other
 		}
-		p := packet(version, max(s.proto, 17), 1, bytes, s.off, s.length, s.more)
+		p := newPacket(version, max(s.proto, 17), 1, bytes, s.off, s.length, s.more)
 		if s.proto != 0 {
 			p.Proto = s.proto
 		}
@@ -181,8 +181,8 @@ func play(t *testing.T, version uint8, steps []step) (out []string, counts Count
 func TestDatagram(t *testing.T) {
 	tab := newTable(DefaultBytes)
 	data := pattern(1, 24)
-	tab.Add(packet(4, 17, 7, data, 8, 16, false), 11, 5)
-	first := packet(4, 17, 7, data, 0, 8, true)
+	tab.Add(newPacket(4, 17, 7, data, 8, 16, false), 11, 5)
+	first := newPacket(4, 17, 7, data, 0, 8, true)
 	first.TTL = 3
 	got := *tab.Add(first, 12, 9)
 	want := Datagram{
@@ -202,11 +202,11 @@ func TestDecode(t *testing.T) {
 			payload := pattern(1, 3000)
 			udp := append([]byte{0x69, 0x7d, 0x69, 0x87, 0x0b, 0xc0, 0, 0}, payload...)
 			tab := newTable(DefaultBytes)
-			var p netlayer.Packet
+			var p packet.Packet
 			var d *Datagram
 			for off := 0; off < len(udp); off += 1232 {
 				frame := ipFrame(version, udp[off:min(off+1232, len(udp))], off, off+1232 < len(udp))
-				if p.Decode(netlayer.LinkRaw, frame, len(frame)); !p.Frag.Set {
+				if p.Decode(packet.LinkRaw, frame, len(frame)); !p.Frag.Set {
 					t.Fatalf("got  %+v\nwant a fragment", p)
 				}
 				d = tab.Add(&p, 1, 0)
@@ -215,7 +215,7 @@ func TestDecode(t *testing.T) {
 				t.Fatal("got  nothing after the last fragment\nwant a datagram")
 			}
 			d.Decode(&p)
-			if p.Stop != netlayer.OK || string(p.Payload) != string(payload) || p.Wire != len(payload) {
+			if p.Stop != packet.OK || string(p.Payload) != string(payload) || p.Wire != len(payload) {
 				t.Errorf("got  %v, %d bytes of %d\nwant all %d", p.Stop, len(p.Payload), p.Wire, len(payload))
 			}
 			if got, want := p.Src.Port(), uint16(27005); got != want || p.Frag.Set || p.TTL != 64 || p.IPID != uint16(d.ID)*uint16(6-version)/2 {
@@ -230,20 +230,20 @@ func TestDecodeKeepsWays(t *testing.T) {
 	udp := append([]byte{0x69, 0x7d, 0x69, 0x87, 0, 24, 0, 0}, pattern(1, 16)...)
 	tag := []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x81, 0, 0, 7, 8, 0}
 	tab := newTable(DefaultBytes)
-	p := netlayer.Packet{Outer: new(netlayer.Ways)}
+	p := packet.Packet{Outer: new(packet.Ways)}
 	var d *Datagram
 	for off := 0; off < len(udp); off += 8 {
 		frame := append(tag[:len(tag):len(tag)], ipFrame(4, udp[off:off+8], off, off+8 < len(udp))...)
-		p.Decode(netlayer.LinkEthernet, frame, len(frame))
+		p.Decode(packet.LinkEthernet, frame, len(frame))
 		d = tab.Add(&p, 1, 0)
 	}
 	if d == nil {
 		t.Fatal("got  nothing after the last fragment\nwant a datagram")
 	}
 	d.Decode(&p)
-	want := []netlayer.Way{{Kind: netlayer.WayVLAN, ID: 7}}
-	if got := p.Ways(); p.Stop != netlayer.OK || !slices.Equal(got, want) {
-		t.Errorf("got  %v, ways %v\nwant %v, ways %v", p.Stop, got, netlayer.OK, want)
+	want := []packet.Way{{Kind: packet.WayVLAN, ID: 7}}
+	if got := p.Ways(); p.Stop != packet.OK || !slices.Equal(got, want) {
+		t.Errorf("got  %v, ways %v\nwant %v, ways %v", p.Stop, got, packet.OK, want)
 	}
 }
 
@@ -270,12 +270,12 @@ func ipFrame(version uint8, b []byte, off int, more bool) []byte {
 func TestIncompleteDecodesAsFarAsItGoes(t *testing.T) {
 	udp := append([]byte{0x69, 0x7d, 0x69, 0x87, 0x0b, 0xc0, 0, 0}, pattern(1, 3000)...)
 	tab := newTable(DefaultBytes)
-	var p netlayer.Packet
+	var p packet.Packet
 	tab.DeliverIncomplete = func(d *Datagram) { d.Decode(&p) }
-	tab.Add(packet(4, 17, 1, udp, 0, 1480, true), 1, 0)
+	tab.Add(newPacket(4, 17, 1, udp, 0, 1480, true), 1, 0)
 	tab.Flush()
-	if p.Stop != netlayer.OK || len(p.Payload) != 1472 || p.Wire != 3000 {
-		t.Errorf("got  %v, %d bytes of %d\nwant %v, 1472 of 3000", p.Stop, len(p.Payload), p.Wire, netlayer.OK)
+	if p.Stop != packet.OK || len(p.Payload) != 1472 || p.Wire != 3000 {
+		t.Errorf("got  %v, %d bytes of %d\nwant %v, 1472 of 3000", p.Stop, len(p.Payload), p.Wire, packet.OK)
 	}
 }
 
@@ -284,8 +284,8 @@ func TestIncompleteDecodesAsFarAsItGoes(t *testing.T) {
 func TestOverlapOfEqualBytes(t *testing.T) {
 	tab := newTable(DefaultBytes)
 	data := make([]byte, 32)
-	tab.Add(packet(4, 17, 1, data, 16, 16, true), 1, 0)
-	tab.Add(packet(4, 17, 1, data, 8, 24, true), 2, 0)
+	tab.Add(newPacket(4, 17, 1, data, 16, 16, true), 1, 0)
+	tab.Add(newPacket(4, 17, 1, data, 8, 24, true), 2, 0)
 	want := Counters{Fragments: 2, Overlaps: 1}
 	if got := tab.Counters(); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)

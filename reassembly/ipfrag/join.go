@@ -3,7 +3,7 @@ package ipfrag
 import (
 	"net/netip"
 
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
 	"qsniff/reassembly"
 )
 
@@ -37,7 +37,7 @@ func (t *Table) joinFragments(i uint32, outcome Outcome) {
 }
 
 // joinAtomic makes t.out of an atomic fragment, which is a whole datagram.
-func (t *Table) joinAtomic(p *netlayer.Packet, k *key, frame uint64, nanos int64) *Datagram {
+func (t *Table) joinAtomic(p *packet.Packet, k *key, frame uint64, nanos int64) *Datagram {
 	t.n.Joined++
 	t.resetOut(k, Joined)
 	d := &t.out

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/internal/checksum"
+	"qsniff/capture/packet"
+	"qsniff/internal/base/checksum"
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/timing"
-	"qsniff/netlayer"
 )
 
 // kernelProto is a protocol number for experiments (RFC 3692): without a checksum, so that the bytes of
@@ -66,7 +66,7 @@ func (f kernelFragment) String() string {
 func (f kernelFragment) data() []byte { return []byte(strings.Repeat(string(f.letter), f.length)) }
 
 // packet returns the IP packet of the fragment.
-func (f kernelFragment) packet(version uint8, id uint32) []byte {
+func (f kernelFragment) newPacket(version uint8, id uint32) []byte {
 	field := uint16(f.off)
 	var b []byte
 	if version == 4 {
@@ -103,10 +103,10 @@ func (f kernelFragment) packet(version uint8, id uint32) []byte {
 func (k *kernelPeer) join(t *testing.T, version uint8, id uint32, list []kernelFragment) (got []string) {
 	t.Helper()
 	for _, f := range list {
-		k.tun.Write(t, f.packet(version, id))
+		k.tun.Write(t, f.newPacket(version, id))
 	}
 	end := kernelFragment{length: 8, letter: '!'}
-	k.tun.Write(t, end.packet(version, id+1))
+	k.tun.Write(t, end.newPacket(version, id+1))
 	buf := make([]byte, 1<<16)
 	for {
 		_ = k.sock[version].SetReadDeadline(time.Now().Add(5 * time.Second))
@@ -125,11 +125,11 @@ func (k *kernelPeer) join(t *testing.T, version uint8, id uint32, list []kernelF
 func joinByTable(version uint8, id uint32, list []kernelFragment) (got []string) {
 	tab := newTable(0)
 	for i, f := range list {
-		p := &netlayer.Packet{
+		p := &packet.Packet{
 			Src:   netip.AddrPortFrom(kernelEnds[version][0], 0),
 			Dst:   netip.AddrPortFrom(kernelEnds[version][1], 0),
 			Proto: kernelProto, TTL: 64, Payload: f.data(), Wire: f.length,
-			Frag: netlayer.Frag{Set: true, More: f.more, Off: uint32(f.off), ID: id},
+			Frag: packet.Frag{Set: true, More: f.more, Off: uint32(f.off), ID: id},
 		}
 		if d := tab.Add(p, uint64(i+1), int64(i+1)); d != nil {
 			got = append(got, string(d.Data))

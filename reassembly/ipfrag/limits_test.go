@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/capture/packet"
 	"qsniff/internal/test/race"
-	"qsniff/netlayer"
 	"qsniff/reassembly"
 )
 
@@ -17,7 +17,7 @@ func TestTooManyFragments(t *testing.T) {
 	tab.DeliverIncomplete = func(d *Datagram) { got = append(got, d.Outcome) }
 	data := pattern(1, 8*(maxFragments+2))
 	for i := range maxFragments + 2 {
-		tab.Add(packet(4, 17, 1, data, 8*i, 8, true), 1, 0)
+		tab.Add(newPacket(4, 17, 1, data, 8*i, 8, true), 1, 0)
 		checkTable(t, tab)
 	}
 	if diff := cmp.Diff([]Outcome{TooMany}, got); diff != "" {
@@ -49,7 +49,7 @@ func TestEvictsTheOldest(t *testing.T) {
 			}
 			data := pattern(1, tt.length)
 			for id := range tt.fit(tab) + 3 {
-				tab.Add(packet(4, 17, uint32(id), data, 0, tt.length, true), 1, int64(id))
+				tab.Add(newPacket(4, 17, uint32(id), data, 0, tt.length, true), 1, int64(id))
 				checkTable(t, tab)
 			}
 			if diff := cmp.Diff([]uint32{0, 1, 2}, got); diff != "" {
@@ -68,13 +68,13 @@ func TestTheLargestFits(t *testing.T) {
 	const length = blockSize + 8
 	tab := newTable(0)
 	data := pattern(1, maxLength)
-	d := tab.Add(packet(4, 17, 1, data, 0, length, true), 1, 0)
+	d := tab.Add(newPacket(4, 17, 1, data, 0, length, true), 1, 0)
 	for id := range uint32(20) {
-		tab.Add(packet(4, 17, 100+id, data, 0, 1480, true), 1, 0)
+		tab.Add(newPacket(4, 17, 100+id, data, 0, 1480, true), 1, 0)
 	}
 	for off := length; off < maxLength; off += length {
 		n := min(length, maxLength-off)
-		d = tab.Add(packet(4, 17, 1, data, off, n, off+n < maxLength), 1, 0)
+		d = tab.Add(newPacket(4, 17, 1, data, off, n, off+n < maxLength), 1, 0)
 		checkTable(t, tab)
 	}
 	if d == nil || string(d.Data) != string(data) {
@@ -132,16 +132,16 @@ func TestAddDoesNotAllocate(t *testing.T) {
 }
 
 // lostPacket is a fragment whose others never come.
-var lostPacket = *packet(6, 17, 0, pattern(1, 1232), 0, 1232, true)
+var lostPacket = *newPacket(6, 17, 0, pattern(1, 1232), 0, 1232, true)
 
 // addAll adds a datagram in three fragments.
 func addAll(tab *Table, id uint32, data []byte) *Datagram {
-	p := netlayer.Packet{Src: ends[4][0], Dst: ends[4][1], Proto: 17}
+	p := packet.Packet{Src: ends[4][0], Dst: ends[4][1], Proto: 17}
 	var d *Datagram
 	for off := 0; off < len(data); off += 1480 {
 		end := min(off+1480, len(data))
 		p.Payload, p.Wire = data[off:end], end-off
-		p.Frag = netlayer.Frag{Set: true, More: end < len(data), Off: uint32(off), ID: id}
+		p.Frag = packet.Frag{Set: true, More: end < len(data), Off: uint32(off), ID: id}
 		d = tab.Add(&p, uint64(id), int64(id)*second/100)
 	}
 	return d

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
 	"qsniff/reassembly"
 )
 
@@ -38,7 +38,7 @@ type modelPart struct {
 	proto, ttl uint8
 }
 
-func (m *model) add(p *netlayer.Packet, frame uint64, nanos int64) {
+func (m *model) add(p *packet.Packet, frame uint64, nanos int64) {
 	m.expire(nanos)
 	m.n.Fragments++
 	part := modelPart{

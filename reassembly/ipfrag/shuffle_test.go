@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
 )
 
 // original is a datagram before it was cut.
@@ -19,9 +19,9 @@ type original struct {
 
 // traffic is a random number of datagrams, cut, cut short by the snap length,
 // duplicated, shuffled and partly lost.
-func traffic(r *rand.Rand, count, snap int) ([]*original, []*netlayer.Packet) {
+func traffic(r *rand.Rand, count, snap int) ([]*original, []*packet.Packet) {
 	var all []*original
-	var wire []*netlayer.Packet
+	var wire []*packet.Packet
 	for id := range count {
 		o := &original{version: 4 + 2*uint8(r.IntN(2)), data: pattern(id, 9+r.IntN(9000)), whole: true}
 		o.prefix = len(o.data)
@@ -32,7 +32,7 @@ func traffic(r *rand.Rand, count, snap int) ([]*original, []*netlayer.Packet) {
 		}
 		for off := 0; off < len(o.data); off += mtu {
 			n := min(mtu, len(o.data)-off)
-			p := packet(o.version, 17, uint32(id), o.data, off, n, off+n < len(o.data))
+			p := newPacket(o.version, 17, uint32(id), o.data, off, n, off+n < len(o.data))
 			if r.IntN(100) == 0 {
 				o.whole = false
 				o.prefix = min(o.prefix, off)
@@ -53,7 +53,7 @@ func traffic(r *rand.Rand, count, snap int) ([]*original, []*netlayer.Packet) {
 }
 
 // shuffle moves each packet by less than window places or so.
-func shuffle(r *rand.Rand, wire []*netlayer.Packet, window int) {
+func shuffle(r *rand.Rand, wire []*packet.Packet, window int) {
 	for i := range wire {
 		j := min(i+r.IntN(window), len(wire)-1)
 		wire[i], wire[j] = wire[j], wire[i]

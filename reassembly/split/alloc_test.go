@@ -6,7 +6,7 @@ import (
 	"qsniff/internal/test/race"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // traffic is a mixture of all forms, with parts out of order, duplicates, a

@@ -9,7 +9,7 @@ import (
 
 	"qsniff/internal/test/hextest"
 	"qsniff/reassembly/split"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // summary is what the tests of behaviour compare.

@@ -1,6 +1,6 @@
 package split
 
-import "qsniff/internal/lru"
+import "qsniff/internal/base/lru"
 
 // budget limits the work of decompression per second of packet time, for each source
 // address and for all. An attacker who sends junk from many forged addresses exhausts

@@ -3,8 +3,8 @@ package split
 import (
 	"strconv"
 
-	"qsniff/finding"
-	"qsniff/wire"
+	"qsniff/dissect/finding"
+	"qsniff/reassembly/wire"
 )
 
 const wiki = "https://developer.valvesoftware.com/wiki/Server_queries#Protocol"

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"qsniff/reassembly"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // layout is one arrangement of headers in a compressed set: head0 bytes in part 0 and

@@ -3,7 +3,7 @@ package split
 import (
 	"math"
 
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // reason is why a set is delivered.

@@ -9,7 +9,7 @@ import (
 	"qsniff/internal/test/hextest"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // small is the message of all small examples: two rules.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 func isInferred(e finding.Expert) bool { return e.Code == split.FormInferred }

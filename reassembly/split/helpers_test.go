@@ -11,10 +11,10 @@ import (
 
 	"github.com/dsnet/compress/bzip2"
 
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dsnet/compress/bzip2"
 
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // flaw is what is wrong with a compressed stream.

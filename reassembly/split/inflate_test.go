@@ -18,7 +18,7 @@ import (
 	"qsniff/internal/test/race"
 	"qsniff/internal/test/timing"
 	"qsniff/reassembly/split"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // packed is a compressed message of one part as the old engines send it.

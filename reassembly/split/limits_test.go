@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 	"qsniff/reassembly"
 	"qsniff/reassembly/split"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 func addrPort(a [4]byte, port uint16) netip.AddrPort {

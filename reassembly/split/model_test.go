@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"qsniff/reassembly/split"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // truth is a message as its server sent it.

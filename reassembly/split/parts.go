@@ -1,6 +1,6 @@
 package split
 
-import "qsniff/internal/lru"
+import "qsniff/internal/base/lru"
 
 // findPart returns the part of s with a number, or 0.
 func (a *Assembler) findPart(s *partSet, number uint8) uint32 {

@@ -1,6 +1,6 @@
 package split
 
-import "qsniff/finding"
+import "qsniff/dissect/finding"
 
 // addFinding adds a finding about the whole set, with its first and last frame.
 func (o *Set) addFinding(code *finding.Code, sev finding.Severity, x, y uint64) *finding.Expert {

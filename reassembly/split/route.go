@@ -1,6 +1,6 @@
 package split
 
-import "qsniff/wire"
+import "qsniff/reassembly/wire"
 
 // candidate is a part of which the set is not found yet.
 type candidate struct {

@@ -3,9 +3,9 @@ package split
 import (
 	"net/netip"
 
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 	"qsniff/reassembly"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // Datagram is a datagram that starts with FE FF FF FF. The Assembler copies what it

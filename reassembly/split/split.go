@@ -22,9 +22,9 @@ package split
 import (
 	"math/rand/v2"
 
-	"qsniff/internal/lru"
+	"qsniff/internal/base/lru"
 	"qsniff/reassembly"
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // Assembler joins the split messages of any number of flows within fixed

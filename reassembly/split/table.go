@@ -3,8 +3,8 @@ package split
 import (
 	"net/netip"
 
-	"qsniff/internal/lru"
-	"qsniff/wire"
+	"qsniff/internal/base/lru"
+	"qsniff/reassembly/wire"
 )
 
 // flowKey is a pair of ends, by direction.

@@ -3,8 +3,8 @@ package tcpstream_test
 import (
 	"testing"
 
+	"qsniff/capture/packet"
 	"qsniff/internal/test/race"
-	"qsniff/netlayer"
 	"qsniff/reassembly/tcpstream"
 )
 
@@ -45,7 +45,7 @@ func TestNoAllocations(t *testing.T) {
 	send := func(from int, flags uint8, seq uint32, k, wire int) {
 		now += milli
 		a.Add(&tcpstream.Segment{
-			Src: flood(from), Dst: server, TCP: netlayer.TCPHeader{Seq: seq, Flags: flags},
+			Src: flood(from), Dst: server, TCP: packet.TCPHeader{Seq: seq, Flags: flags},
 			Data: payload[:k], Wire: wire, Frame: uint64(n), Nanos: now,
 		})
 	}
@@ -67,7 +67,7 @@ func TestNoAllocations(t *testing.T) {
 			}
 		}
 		if n%2 == 0 {
-			a.Add(&tcpstream.Segment{Src: server, Dst: flood(from), TCP: netlayer.TCPHeader{Ack: 1 + 40*1460, Flags: ack}, Nanos: now})
+			a.Add(&tcpstream.Segment{Src: server, Dst: flood(from), TCP: packet.TCPHeader{Ack: 1 + 40*1460, Flags: ack}, Nanos: now})
 			now += second / 2
 		}
 		if n%3 == 0 {
@@ -103,7 +103,7 @@ func BenchmarkAdd(b *testing.B) {
 			a := tcpstream.New(tcpstream.Limits{}, &tt.sink)
 			tt.sink.a = a
 			s := tcpstream.Segment{Src: client, Dst: server, Data: payload[:tt.size], Wire: tt.size}
-			s.TCP.Flags = netlayer.FlagACK
+			s.TCP.Flags = packet.FlagACK
 			b.ReportAllocs()
 			b.SetBytes(int64(tt.size))
 			for b.Loop() {
@@ -118,7 +118,7 @@ func BenchmarkAdd(b *testing.B) {
 func BenchmarkSYNFlood(b *testing.B) {
 	a := tcpstream.New(tcpstream.Limits{}, &eater{})
 	s := tcpstream.Segment{Dst: server}
-	s.TCP.Flags = netlayer.FlagSYN
+	s.TCP.Flags = packet.FlagSYN
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		s.Src = flood(n)

@@ -3,7 +3,7 @@ package tcpstream
 import (
 	"strconv"
 
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 // The findings about connections. A is a number of bytes.

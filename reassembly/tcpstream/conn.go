@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"net/netip"
 
-	"qsniff/internal/lru"
+	"qsniff/internal/base/lru"
 )
 
 // Conn is one connection. It is valid until Close for it has returned.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
 	"qsniff/reassembly/tcpstream"
 )
 
@@ -133,7 +133,7 @@ func (u *auditor) segmentOf(op []byte) *tcpstream.Segment {
 	if op[5]&0x1e == 2 { // contradicts
 		s.Data = u.data[from+1:][:len(s.Data)]
 	}
-	s.TCP = netlayer.TCPHeader{Seq: seq, Ack: uint32(op[6]) << 6, Flags: op[3] & 0x3f}
+	s.TCP = packet.TCPHeader{Seq: seq, Ack: uint32(op[6]) << 6, Flags: op[3] & 0x3f}
 	return s
 }
 
@@ -144,9 +144,9 @@ func script(r *rand.Rand) []byte {
 	for range 60 {
 		who := r.IntN(16)
 		n := r.IntN(256)
-		flags := byte(netlayer.FlagACK)
+		flags := byte(packet.FlagACK)
 		if at[who] == 0 {
-			flags, n = netlayer.FlagSYN, 0
+			flags, n = packet.FlagSYN, 0
 			at[who] = 1
 		} else if r.IntN(10) == 0 {
 			flags |= byte(r.IntN(8))

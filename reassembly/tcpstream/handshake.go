@@ -3,7 +3,7 @@ package tcpstream
 import (
 	"net/netip"
 
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
 )
 
 // rivalSYN is a SYN or SYN-ACK of another connection between the ends of one that has not
@@ -17,8 +17,8 @@ type rivalSYN struct {
 	ack      uint32 // of a SYN-ACK
 }
 
-func rivalOf(side uint8, t *netlayer.TCPHeader) rivalSYN {
-	return rivalSYN{isSet: true, isSYNACK: t.Flags&netlayer.FlagACK != 0, side: side, isn: t.Seq, ack: t.Ack}
+func rivalOf(side uint8, t *packet.TCPHeader) rivalSYN {
+	return rivalSYN{isSet: true, isSYNACK: t.Flags&packet.FlagACK != 0, side: side, isn: t.Seq, ack: t.Ack}
 }
 
 // ends are the two ends of a connection by side.
@@ -30,7 +30,7 @@ func (c *Conn) ends() ends { return ends{c.Ends[c.flip], c.Ends[c.flip^1]} }
 // there is none, a SYN or a segment with data begins one: a flood of anything else costs
 // no memory.
 func (a *Assembler) findOrBegin(k key, side uint8, s *Segment) *Conn {
-	syn := s.TCP.Flags&netlayer.FlagSYN != 0
+	syn := s.TCP.Flags&packet.FlagSYN != 0
 	slot := a.index.Peek(k)
 	if slot == nil {
 		return a.beginConn(k, side, s)
@@ -53,9 +53,9 @@ func (a *Assembler) beginConn(k key, side uint8, s *Segment) *Conn {
 		e = ends{s.Dst, s.Src}
 	}
 	switch {
-	case s.TCP.Flags&netlayer.FlagSYN != 0:
+	case s.TCP.Flags&packet.FlagSYN != 0:
 		return a.beginWithSYN(k, e, rivalOf(side, &s.TCP))
-	case s.TCP.Flags&netlayer.FlagRST == 0 && max(s.Wire, len(s.Data)) > 0:
+	case s.TCP.Flags&packet.FlagRST == 0 && max(s.Wire, len(s.Data)) > 0:
 		c := a.newConn(k)
 		c.flip = side
 		c.Ends = e
@@ -167,7 +167,7 @@ func (a *Assembler) reset(c *Conn, side uint8, s *Segment) {
 			a.Counters.Outside++
 			return
 		}
-	case other.hasNumbers && s.TCP.Flags&netlayer.FlagACK == 0:
+	case other.hasNumbers && s.TCP.Flags&packet.FlagACK == 0:
 		a.Counters.Stray++
 		return
 	case other.hasNumbers:

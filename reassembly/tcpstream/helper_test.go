@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
 	"qsniff/reassembly/tcpstream"
 )
 
@@ -14,10 +14,10 @@ const (
 	second = int64(time.Second)
 	milli  = int64(time.Millisecond)
 
-	fin = netlayer.FlagFIN
-	syn = netlayer.FlagSYN
-	rst = netlayer.FlagRST
-	ack = netlayer.FlagACK
+	fin = packet.FlagFIN
+	syn = packet.FlagSYN
+	rst = packet.FlagRST
+	ack = packet.FlagACK
 )
 
 var (
@@ -116,7 +116,7 @@ func (b *bench) send(src, dst netip.AddrPort, flags uint8, seq, acked uint32, da
 	b.frame++
 	b.now += milli
 	b.Add(&tcpstream.Segment{
-		Src: src, Dst: dst, TCP: netlayer.TCPHeader{Seq: seq, Ack: acked, Flags: flags},
+		Src: src, Dst: dst, TCP: packet.TCPHeader{Seq: seq, Ack: acked, Flags: flags},
 		Data: []byte(data), Wire: wire, Frame: b.frame, Nanos: b.now,
 	})
 }

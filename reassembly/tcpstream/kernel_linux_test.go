@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/internal/checksum"
+	"qsniff/capture/packet"
+	"qsniff/internal/base/checksum"
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/timing"
-	"qsniff/netlayer"
 	"qsniff/reassembly/tcpstream"
 )
 
@@ -70,19 +70,19 @@ func (s *stranger) open(t *testing.T) net.Conn {
 	t.Helper()
 	s.here = netip.AddrPortFrom(s.here.Addr(), s.here.Port()+1)
 	s.seq, s.ack = 1000, 0
-	s.send(t, 0, netlayer.FlagSYN, "")
+	s.send(t, 0, packet.FlagSYN, "")
 	for deadline := time.Now().Add(5 * time.Second); ; {
 		b := s.tun.Read(t, time.Until(deadline))
 		if b == nil {
 			t.Fatal("the kernel does not answer the SYN")
 		}
-		if b[0] == 0x45 && b[9] == 6 && b[33] == netlayer.FlagSYN|netlayer.FlagACK && binary.BigEndian.Uint16(b[22:]) == s.here.Port() {
+		if b[0] == 0x45 && b[9] == 6 && b[33] == packet.FlagSYN|packet.FlagACK && binary.BigEndian.Uint16(b[22:]) == s.here.Port() {
 			s.ack = binary.BigEndian.Uint32(b[24:]) + 1
 			break
 		}
 	}
 	s.seq++
-	s.send(t, 0, netlayer.FlagACK, "")
+	s.send(t, 0, packet.FlagACK, "")
 	conn, err := s.listener.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -106,15 +106,15 @@ func (s *stranger) kernelReads(t *testing.T, list []claim, total int) string {
 	conn := s.open(t)
 	defer conn.Close()
 	for _, c := range list {
-		s.send(t, c.off, netlayer.FlagACK, c.data())
+		s.send(t, c.off, packet.FlagACK, c.data())
 	}
-	s.send(t, total, netlayer.FlagACK|netlayer.FlagFIN, "")
+	s.send(t, total, packet.FlagACK|packet.FlagFIN, "")
 	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
 	b, err := io.ReadAll(conn)
 	if err != nil {
 		t.Fatalf("%v: %v", list, err)
 	}
-	s.send(t, total+1, netlayer.FlagRST, "")
+	s.send(t, total+1, packet.FlagRST, "")
 	return string(b)
 }
 
@@ -134,15 +134,15 @@ func assemblerReads(t *testing.T, list []claim) string {
 	var r reader
 	a := tcpstream.New(tcpstream.Limits{}, &r)
 	src, dst := netip.MustParseAddrPort("198.18.0.2:1024"), netip.MustParseAddrPort("198.18.0.1:27015")
-	add := func(i int, h netlayer.TCPHeader, data string) {
+	add := func(i int, h packet.TCPHeader, data string) {
 		a.Add(&tcpstream.Segment{Src: src, Dst: dst, TCP: h, Data: []byte(data), Wire: len(data), Frame: uint64(i), Nanos: int64(i)})
 		if problem := a.Check(); problem != "" {
 			t.Fatalf("%v: %s", list, problem)
 		}
 	}
-	add(1, netlayer.TCPHeader{Seq: 1000, Flags: netlayer.FlagSYN}, "")
+	add(1, packet.TCPHeader{Seq: 1000, Flags: packet.FlagSYN}, "")
 	for i, c := range list {
-		add(i+2, netlayer.TCPHeader{Seq: 1001 + uint32(c.off), Flags: netlayer.FlagACK}, c.data())
+		add(i+2, packet.TCPHeader{Seq: 1001 + uint32(c.off), Flags: packet.FlagACK}, c.data())
 	}
 	a.Flush(int64(len(list) + 2))
 	return r.String()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/capture/packet"
 	"qsniff/internal/test/race"
-	"qsniff/netlayer"
 	"qsniff/reassembly/tcpstream"
 )
 
@@ -22,7 +22,7 @@ func flood(n int) netip.AddrPort {
 // synFrom sends the SYN of the n-th client.
 func (b *bench) synFrom(n int) {
 	b.now += milli / 1000
-	b.Add(&tcpstream.Segment{Src: flood(n), Dst: server, TCP: netlayer.TCPHeader{Seq: uint32(n) * 77, Flags: syn}, Nanos: b.now})
+	b.Add(&tcpstream.Segment{Src: flood(n), Dst: server, TCP: packet.TCPHeader{Seq: uint32(n) * 77, Flags: syn}, Nanos: b.now})
 }
 
 func TestSYNFlood(t *testing.T) {

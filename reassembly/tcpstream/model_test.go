@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
 	"qsniff/reassembly/tcpstream"
 )
 
@@ -27,8 +27,8 @@ type stream struct {
 	breaks int
 }
 
-// packet is one segment on its way.
-type packet struct {
+// sentSegment is one segment on its way.
+type sentSegment struct {
 	of       *stream
 	off, len int
 	keep     int // captured bytes of it
@@ -40,7 +40,7 @@ type talk struct {
 	t      *testing.T
 	r      *rand.Rand
 	ends   [2]*stream
-	sent   []packet // by frame
+	sent   []sentSegment // by frame
 	tight  bool     // bytes may be given up
 	closed int
 }
@@ -170,7 +170,7 @@ func (m *talk) ack(s *stream, tidy bool) uint32 {
 }
 
 // capture notes the bytes of p.
-func (p *packet) capture() {
+func (p *sentSegment) capture() {
 	s := p.of
 	for i := p.off; i < p.off+p.keep; i++ {
 		if !s.had[i] && i < s.next {
@@ -183,15 +183,15 @@ func (p *packet) capture() {
 
 // segments cuts a stream at random, with copies, overlaps, losses and cuts. Within
 // reach of each other they come in any order.
-func segments(r *rand.Rand, s *stream, tidy bool) []packet {
-	var out []packet
+func segments(r *rand.Rand, s *stream, tidy bool) []sentSegment {
+	var out []sentSegment
 	add := func(off, n int) {
-		p := packet{of: s, off: off, len: n, keep: n, flags: netlayer.FlagACK}
+		p := sentSegment{of: s, off: off, len: n, keep: n, flags: packet.FlagACK}
 		if !tidy && r.IntN(20) == 0 {
 			p.keep = r.IntN(n + 1)
 		}
 		if off+n == len(s.data) {
-			p.flags |= netlayer.FlagFIN
+			p.flags |= packet.FlagFIN
 		}
 		if !tidy && r.IntN(12) == 0 {
 			return // lost
@@ -225,13 +225,13 @@ func newStream(r *rand.Rand, src, dst netip.AddrPort) *stream {
 }
 
 // add gives the Assembler a packet.
-func (m *talk) add(a *tcpstream.Assembler, p packet, frame uint64, now int64, tidy bool) {
+func (m *talk) add(a *tcpstream.Assembler, p sentSegment, frame uint64, now int64, tidy bool) {
 	for len(m.sent) <= int(frame) {
-		m.sent = append(m.sent, packet{})
+		m.sent = append(m.sent, sentSegment{})
 	}
 	m.sent[frame] = p
 	p.capture()
-	h := netlayer.TCPHeader{Seq: p.of.isn + 1 + uint32(p.off), Flags: p.flags, Ack: m.ack(p.of, tidy)}
+	h := packet.TCPHeader{Seq: p.of.isn + 1 + uint32(p.off), Flags: p.flags, Ack: m.ack(p.of, tidy)}
 	data := bytes.Clone(p.of.data[p.off:][:p.keep])
 	a.Add(&tcpstream.Segment{Src: p.of.src, Dst: p.of.dst, TCP: h, Data: data, Wire: p.len, Frame: frame, Nanos: now})
 	clear(data)
@@ -240,7 +240,7 @@ func (m *talk) add(a *tcpstream.Assembler, p packet, frame uint64, now int64, ti
 // open sends the SYNs.
 func (m *talk) open(a *tcpstream.Assembler, now int64) {
 	for _, s := range m.ends {
-		a.Add(&tcpstream.Segment{Src: s.src, Dst: s.dst, TCP: netlayer.TCPHeader{Seq: s.isn, Flags: netlayer.FlagSYN}, Nanos: now})
+		a.Add(&tcpstream.Segment{Src: s.src, Dst: s.dst, TCP: packet.TCPHeader{Seq: s.isn, Flags: packet.FlagSYN}, Nanos: now})
 	}
 }
 
@@ -251,7 +251,7 @@ func converse(t *testing.T, seed uint64, n int, lim tcpstream.Limits, tidy, tigh
 	a := tcpstream.New(lim, ts)
 	now, frame := 1000*second, uint64(0)
 	var from []*talk
-	var queues [][]packet
+	var queues [][]sentSegment
 	for i := range n {
 		m := &talk{t: t, r: r, tight: tight}
 		m.ends = [2]*stream{newStream(r, flood(i), server), newStream(r, server, flood(i))}

@@ -1,6 +1,6 @@
 package tcpstream
 
-import "qsniff/netlayer"
+import "qsniff/capture/packet"
 
 // segmentRest is the bytes of a segment that were not used yet.
 type segmentRest struct {
@@ -33,12 +33,12 @@ func (p *segmentRest) trim(seq uint32) {
 func (a *Assembler) receiveData(c *Conn, side uint8, s *Segment) {
 	h := &c.halves[side]
 	wire := max(s.Wire, len(s.Data))
-	fin := s.TCP.Flags&netlayer.FlagFIN != 0
+	fin := s.TCP.Flags&packet.FlagFIN != 0
 	if wire == 0 && !fin {
 		return
 	}
 	p := segmentRest{seq: s.TCP.Seq, data: s.Data, frame: s.Frame, nanos: a.now}
-	if s.TCP.Flags&netlayer.FlagSYN != 0 {
+	if s.TCP.Flags&packet.FlagSYN != 0 {
 		p.seq++
 	}
 	p.start, p.sent = p.seq, p.seq+uint32(wire)

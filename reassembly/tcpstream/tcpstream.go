@@ -24,14 +24,14 @@ package tcpstream
 import (
 	"net/netip"
 
-	"qsniff/internal/lru"
-	"qsniff/netlayer"
+	"qsniff/capture/packet"
+	"qsniff/internal/base/lru"
 )
 
 // Segment is one TCP segment. The Assembler copies what it keeps.
 type Segment struct {
 	Src, Dst netip.AddrPort
-	TCP      netlayer.TCPHeader
+	TCP      packet.TCPHeader
 	Data     []byte // payload as captured
 	Wire     int    // its length as sent: more than len(Data) if the capture cut it
 	Frame    uint64
@@ -205,7 +205,7 @@ func (a *Assembler) Add(s *Segment) {
 		a.runTimers()
 	}
 	f := s.TCP.Flags
-	if f&netlayer.FlagSYN != 0 && f&(netlayer.FlagRST|netlayer.FlagFIN) != 0 {
+	if f&packet.FlagSYN != 0 && f&(packet.FlagRST|packet.FlagFIN) != 0 {
 		a.Counters.BadFlags++
 		return
 	}
@@ -223,13 +223,13 @@ func (a *Assembler) Add(s *Segment) {
 		return
 	}
 	switch {
-	case f&netlayer.FlagRST != 0:
+	case f&packet.FlagRST != 0:
 		a.reset(c, side, s)
 	default:
-		if f&netlayer.FlagSYN == 0 {
+		if f&packet.FlagSYN == 0 {
 			c.isEstablished = true
 		}
-		if f&netlayer.FlagACK != 0 {
+		if f&packet.FlagACK != 0 {
 			a.acknowledge(&c.halves[1-side], s.TCP.Ack)
 		}
 		a.receiveData(c, side, s)

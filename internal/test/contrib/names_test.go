@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.yaml.in/yaml/v3"
 
-	"qsniff/fleet/campaign"
-	"qsniff/fleet/hub"
-	"qsniff/fleet/hub/web"
+	"qsniff/internal/fleet/campaign"
+	"qsniff/internal/fleet/hub"
+	"qsniff/internal/fleet/hub/web"
 )
 
 // query is an expression of Prometheus, and where it stands.
@@ -98,7 +98,7 @@ type series map[string]map[string]bool
 // expectedMetrics returns what qsniff monitor gives out, from the expected output of its tests.
 func expectedMetrics(t *testing.T) map[string]series {
 	t.Helper()
-	text, err := os.ReadFile(root + "/monitor/metrics/testdata/metrics.txt")
+	text, err := os.ReadFile(root + "/internal/monitor/metrics/testdata/metrics.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const (
 )
 
 // importableByAll may be imported by every package of the program.
-var importableByAll = []string{"finding", "wire"}
+var importableByAll = []string{"dissect/finding", "reassembly/wire"}
 
 // example is the template of a protocol: built and tested, and no part of the program.
 const example = "dissect/example"
@@ -34,102 +34,102 @@ const example = "dissect/example"
 // The shared pieces in internal may be imported by every package that may import what
 // they do, helpers of tests and tools by none of the program: see mayInternal.
 var allowed = map[string][]string{
-	"capture":              {"capture/..."},
-	"capture/file":         {"capture"},
-	"capture/live":         {"capture"},
-	"capture/ring":         {"capture", "capture/file"},
-	"capture/keep":         {"capture", "capture/..."},
-	"capture/play":         {"capture"},
-	"capture/recent":       {"capture", "netlayer"},
-	"netlayer":             {},
-	"netlayer/rewrite":     {"capture", "netlayer"},
-	"wire":                 {},
-	"reassembly":           {"reassembly/..."},
-	"reassembly/ipfrag":    {"netlayer", "reassembly"},
-	"reassembly/split":     {"netlayer", "reassembly"},
-	"reassembly/eye":       {"reassembly"},
-	"reassembly/tcpstream": {"netlayer", "reassembly"},
-	"dissect":              {"reassembly"},
-	"dissect/*":            {"dissect"},
-	"dissect/ase":          {"dissect", "reassembly", "reassembly/eye"},
-	"dissect/protocols":    {"dissect/..."},
-	"fingerprint":          {"dissect"},
-	"track":                {"dissect", "fingerprint", "netlayer"},
-	"stats":                {"track", "dissect", "fingerprint"},
-	"compare":              {"capture", "netlayer", "reassembly/ipfrag", "reassembly/split", "dissect"},
-	"contradict":           {"track"},
-	"vantage":              {"dissect", "track"},
-	"flood":                {"track", "dissect", "flood/sketch", "flood/measure", "flood/other"},
-	"flood/advice":         {"track", "dissect", "flood"},
-	"flood/config":         {"flood"},
-	"flood/measure":        {"track", "dissect", "flood/sketch"},
-	"flood/other":          {"track", "dissect", "netlayer", "flood/sketch", "flood/measure"},
-	"flood/sketch":         {},
-	"flood/proof":          {"track", "dissect"},
-	"flood/limiter":        {"track", "flood/proof"},
-	"render/tally":         {"reassembly/..."},
-	"render":               {"dissect", "stats", "vantage", "flood", "flood/...", "render/tally", "fingerprint"},
-	"render/counters":      {"capture/...", "stats", "flood", "flood/...", "render/tally"},
-	"render/ci":            {"render", "stats"},
-	"render/csv":           {"dissect", "stats", "render"},
-	"render/jsonl":         {"compare", "vantage", "dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters", "fingerprint"},
-	"render/text":          {"compare", "vantage", "dissect", "stats", "flood", "flood/...", "render/tally", "render", "render/counters", "fingerprint"},
-	"render/nft":           {"flood", "flood/...", "render"},
-	"pipeline/extcap":      {"capture", "capture/file", "render"},
-	"render/wireshark":     {"dissect"},
-	"render/edge":          {"dissect", "flood", "flood/...", "render"},
-	"render/iptables":      {"flood", "flood/...", "render"},
-	"render/dialogue":      {"track", "render", "fingerprint"},
-	"render/sample":        {"render"},
-	"render/html":          {},
-	"render/schema":        {"compare", "vantage", "dissect", "flood", "render", "render/counters", "render/manual"},
-	"render/manual":        {"dissect", "flood", "fingerprint"},
-	"fleet":                {"flood/measure", "flood/sketch"},
-	"fleet/sensor":         {"dissect", "track", "flood", "flood/...", "monitor", "fleet", "stats"},
-	"fleet/outbox":         {"fleet"},
-	"fleet/campaign":       {"flood", "flood/...", "fleet"},
-	"fleet/hub":            {"flood", "tell", "fleet", "fleet/campaign"},
-	"fleet/hub/broker":     {"fleet", "tell"},
-	"fleet/hub/export":     {"flood/measure", "fleet", "fleet/campaign", "fleet/hub"},
-	"fleet/hub/web":        {"flood", "monitor/serve", "fleet", "fleet/campaign", "fleet/hub"},
-	"monitor":              {"dissect", "track", "stats", "flood", "render/counters"},
-	"monitor/metrics":      {"flood", "render/counters", "monitor", "monitor/serve", "tell"},
-	"monitor/serve":        {},
-	"filter":               {"dissect", "netlayer", "flood", "render", "render/manual", "fingerprint"},
-	"pipeline":             {"capture/...", "netlayer", "reassembly/...", "dissect", "track", "contradict", "flood", "flood/sketch", "filter", "render/..."},
-	"pipeline/paste":       {"capture/file", "netlayer", "dissect", "render", "pipeline"},
-	"pipeline/fixtures":    {"capture", "netlayer", "reassembly/ipfrag", "dissect", "render"},
-	"pipeline/subset":      {"capture", "capture/file", "netlayer", "netlayer/rewrite", "wire", "dissect", "render", "render/tally", "pipeline"},
-	"replay":               {"capture", "netlayer", "reassembly/ipfrag", "dissect", "render", "pipeline"},
-	"anonymize":            {"netlayer", "netlayer/rewrite", "dissect", "render", "pipeline/subset"},
-	"assist":               {"capture", "capture/file", "dissect", "track", "stats", "flood", "filter", "render", "render/...", "pipeline"},
-	"tell":                 {"dissect", "track", "stats", "flood", "flood/...", "render", "render/text", "render/jsonl"},
-	"tell/messenger":       {"capture", "capture/file", "tell", "fleet", "fleet/outbox"},
-	"terminal":             {},
-	"terminal/message":     {"dissect", "render", "render/text", "terminal"},
-	"terminal/top":         {"capture/...", "dissect", "track", "flood", "filter", "monitor", "pipeline", "render/...", "terminal", "terminal/message"},
-	"terminal/browse":      {"capture", "capture/file", "dissect", "filter", "render", "render/tally", "render/text", "pipeline", "terminal", "terminal/message"},
-	"cmd/qsniff":           {"..."},
-	"cmd/qsniff-hub":       {"..."},
+	"capture":                           {"capture/..."},
+	"capture/file":                      {"capture"},
+	"capture/live":                      {"capture"},
+	"capture/ring":                      {"capture", "capture/file"},
+	"capture/keep":                      {"capture", "capture/..."},
+	"capture/play":                      {"capture"},
+	"capture/recent":                    {"capture", "capture/packet"},
+	"capture/packet":                    {},
+	"capture/packet/rewrite":            {"capture", "capture/packet"},
+	"reassembly/wire":                   {},
+	"reassembly":                        {"reassembly/..."},
+	"reassembly/ipfrag":                 {"capture/packet", "reassembly"},
+	"reassembly/split":                  {"capture/packet", "reassembly"},
+	"reassembly/eye":                    {"reassembly"},
+	"reassembly/tcpstream":              {"capture/packet", "reassembly"},
+	"dissect":                           {"reassembly"},
+	"dissect/*":                         {"dissect"},
+	"dissect/ase":                       {"dissect", "reassembly", "reassembly/eye"},
+	"dissect/protocols":                 {"dissect/..."},
+	"internal/track/fingerprint":        {"dissect"},
+	"internal/track":                    {"dissect", "internal/track/fingerprint", "capture/packet"},
+	"internal/track/stats":              {"internal/track", "dissect", "internal/track/fingerprint"},
+	"internal/app/diff":                 {"capture", "capture/packet", "reassembly/ipfrag", "reassembly/split", "dissect"},
+	"internal/track/contradict":         {"internal/track"},
+	"internal/app/vantages":             {"dissect", "internal/track"},
+	"internal/flood":                    {"internal/track", "dissect", "internal/flood/sketch", "internal/flood/measure", "internal/flood/other"},
+	"internal/flood/advice":             {"internal/track", "dissect", "internal/flood"},
+	"internal/flood/config":             {"internal/flood"},
+	"internal/flood/measure":            {"internal/track", "dissect", "internal/flood/sketch"},
+	"internal/flood/other":              {"internal/track", "dissect", "capture/packet", "internal/flood/sketch", "internal/flood/measure"},
+	"internal/flood/sketch":             {},
+	"internal/flood/proof":              {"internal/track", "dissect"},
+	"internal/flood/limiter":            {"internal/track", "internal/flood/proof"},
+	"internal/render/tally":             {"reassembly/..."},
+	"internal/render":                   {"dissect", "internal/track/stats", "internal/app/vantages", "internal/flood", "internal/flood/...", "internal/render/tally", "internal/track/fingerprint"},
+	"internal/render/counters":          {"capture/...", "internal/track/stats", "internal/flood", "internal/flood/...", "internal/render/tally"},
+	"internal/render/ci":                {"internal/render", "internal/track/stats"},
+	"internal/render/csv":               {"dissect", "internal/track/stats", "internal/render"},
+	"internal/render/jsonl":             {"internal/app/diff", "internal/app/vantages", "dissect", "internal/track/stats", "internal/flood", "internal/flood/...", "internal/render/tally", "internal/render", "internal/render/counters", "internal/track/fingerprint"},
+	"internal/render/text":              {"internal/app/diff", "internal/app/vantages", "dissect", "internal/track/stats", "internal/flood", "internal/flood/...", "internal/render/tally", "internal/render", "internal/render/counters", "internal/track/fingerprint"},
+	"internal/flood/rules/nft":          {"internal/flood", "internal/flood/...", "internal/render"},
+	"internal/app/extcap":               {"capture", "capture/file", "internal/render"},
+	"internal/render/wireshark":         {"dissect"},
+	"internal/flood/rules/edge":         {"dissect", "internal/flood", "internal/flood/...", "internal/render"},
+	"internal/flood/rules/iptables":     {"internal/flood", "internal/flood/...", "internal/render"},
+	"internal/render/dialogue":          {"internal/track", "internal/render", "internal/track/fingerprint"},
+	"internal/render/sample":            {"internal/render"},
+	"internal/render/html":              {},
+	"internal/render/schema":            {"internal/app/diff", "internal/app/vantages", "dissect", "internal/flood", "internal/render", "internal/render/counters", "internal/render/manual"},
+	"internal/render/manual":            {"dissect", "internal/flood", "internal/track/fingerprint"},
+	"internal/fleet":                    {"internal/flood/measure", "internal/flood/sketch"},
+	"internal/fleet/sensor":             {"dissect", "internal/track", "internal/flood", "internal/flood/...", "internal/monitor", "internal/fleet", "internal/track/stats"},
+	"internal/fleet/outbox":             {"internal/fleet"},
+	"internal/fleet/campaign":           {"internal/flood", "internal/flood/...", "internal/fleet"},
+	"internal/fleet/hub":                {"internal/flood", "internal/monitor/notify", "internal/fleet", "internal/fleet/campaign"},
+	"internal/fleet/hub/broker":         {"internal/fleet", "internal/monitor/notify"},
+	"internal/fleet/hub/export":         {"internal/flood/measure", "internal/fleet", "internal/fleet/campaign", "internal/fleet/hub"},
+	"internal/fleet/hub/web":            {"internal/flood", "internal/monitor/serve", "internal/fleet", "internal/fleet/campaign", "internal/fleet/hub"},
+	"internal/monitor":                  {"dissect", "internal/track", "internal/track/stats", "internal/flood", "internal/render/counters"},
+	"internal/monitor/metrics":          {"internal/flood", "internal/render/counters", "internal/monitor", "internal/monitor/serve", "internal/monitor/notify"},
+	"internal/monitor/serve":            {},
+	"internal/pipeline/filter":          {"dissect", "capture/packet", "internal/flood", "internal/render", "internal/render/manual", "internal/track/fingerprint"},
+	"internal/pipeline":                 {"capture/...", "capture/packet", "reassembly/...", "dissect", "internal/track", "internal/track/contradict", "internal/flood", "internal/flood/sketch", "internal/pipeline/filter", "internal/render/..."},
+	"internal/app/decode":               {"capture/file", "capture/packet", "dissect", "internal/render", "internal/pipeline"},
+	"internal/app/extract":              {"capture", "capture/packet", "reassembly/ipfrag", "dissect", "internal/render"},
+	"internal/pipeline/subset":          {"capture", "capture/file", "capture/packet", "capture/packet/rewrite", "reassembly/wire", "dissect", "internal/render", "internal/render/tally", "internal/pipeline"},
+	"internal/app/replay":               {"capture", "capture/packet", "reassembly/ipfrag", "dissect", "internal/render", "internal/pipeline"},
+	"internal/app/anonymize":            {"capture/packet", "capture/packet/rewrite", "dissect", "internal/render", "internal/pipeline/subset"},
+	"internal/app/mcp":                  {"capture", "capture/file", "dissect", "internal/track", "internal/track/stats", "internal/flood", "internal/pipeline/filter", "internal/render", "internal/render/...", "internal/pipeline"},
+	"internal/monitor/notify":           {"dissect", "internal/track", "internal/track/stats", "internal/flood", "internal/flood/...", "internal/render", "internal/render/text", "internal/render/jsonl"},
+	"internal/monitor/notify/messenger": {"capture", "capture/file", "internal/monitor/notify", "internal/fleet", "internal/fleet/outbox"},
+	"internal/app/terminal":             {},
+	"internal/app/terminal/message":     {"dissect", "internal/render", "internal/render/text", "internal/app/terminal"},
+	"internal/app/top":                  {"capture/...", "dissect", "internal/track", "internal/flood", "internal/pipeline/filter", "internal/monitor", "internal/pipeline", "internal/render/...", "internal/app/terminal", "internal/app/terminal/message"},
+	"internal/app/browse":               {"capture", "capture/file", "dissect", "internal/pipeline/filter", "internal/render", "internal/render/tally", "internal/render/text", "internal/pipeline", "internal/app/terminal", "internal/app/terminal/message"},
+	"cmd/qsniff":                        {"..."},
+	"cmd/qsniff-hub":                    {"..."},
 
-	"internal/*":                {},
-	"internal/cli":              {"flood", "flood/config", "internal/systemd", "monitor/serve", "render/manual", "tell"},
-	"internal/jsonw":            {"internal/digits", "internal/display"},
-	"internal/lru":              {"internal/mem"},
-	"internal/payload":          {"internal/checksum", "netlayer"},
+	"internal/base/*":           {},
+	"internal/base/cli":         {"internal/flood", "internal/flood/config", "internal/base/systemd", "internal/monitor/serve", "internal/render/manual", "internal/monitor/notify"},
+	"internal/base/jsonw":       {"internal/base/digits", "internal/base/display"},
+	"internal/base/lru":         {"internal/base/mem"},
+	"internal/base/payload":     {"internal/base/checksum", "capture/packet"},
 	"internal/test/*":           {},
 	"internal/test/dissecttest": {"dissect"},
-	"internal/test/fleettest":   {"dissect", "dissect/protocols", "track", "flood", "monitor", "tell", "fleet", "fleet/..."},
-	"internal/test/floodtest":   {"dissect", "dissect/protocols", "flood", "flood/advice", "render"},
+	"internal/test/fleettest":   {"dissect", "dissect/protocols", "internal/track", "internal/flood", "internal/monitor", "internal/monitor/notify", "internal/fleet", "internal/fleet/..."},
+	"internal/test/floodtest":   {"dissect", "dissect/protocols", "internal/flood", "internal/flood/advice", "internal/render"},
 	"internal/test/protos":      {"dissect", "dissect/protocols"},
-	"internal/test/lrutest":     {"internal/lru"},
+	"internal/test/lrutest":     {"internal/base/lru"},
 	"internal/tools/*":          {},
-	"internal/tools/calibrate":  {"flood"},
-	"internal/tools/docgen":     {"dissect", "filter", "fingerprint", "render/manual", "render/counters"},
-	"internal/tools/mkpcap":     {"internal/checksum"},
-	"internal/tools/shot":       {"internal/display"},
-	"internal/tools/site":       {"internal/digits"},
-	"internal/tools/webpage":    {"internal/digits", "render/html"},
+	"internal/tools/calibrate":  {"internal/flood"},
+	"internal/tools/docgen":     {"dissect", "internal/pipeline/filter", "internal/track/fingerprint", "internal/render/manual", "internal/render/counters"},
+	"internal/tools/mkpcap":     {"internal/base/checksum"},
+	"internal/tools/shot":       {"internal/base/display"},
+	"internal/tools/site":       {"internal/base/digits"},
+	"internal/tools/webpage":    {"internal/base/digits", "internal/render/html"},
 }
 
 // confined are modules that only these packages may import, beside tests: gopacket is not fit for hostile
@@ -140,20 +140,20 @@ var confined = map[string][]string{
 	"gopacket":              {"capture", "capture/file", "capture/live", "internal/test/testpcap", "internal/tools/bench", "internal/tools/mkpcap"},
 	"goldmark":              {"internal/tools/site"},
 	"golang.org/x/net/html": {"internal/tools/site"},
-	"nats-io/nats-server":   {"fleet/hub/broker", "internal/test/natstest", "internal/test/fleettest"},
-	"nats-io/nats.go":       {"fleet/outbox", "fleet/hub", "fleet/hub/broker", "fleet/hub/export", "cmd/qsniff-hub", "internal/test/natstest", "internal/test/fleettest"},
-	"parquet-go":            {"fleet/hub/export"},
+	"nats-io/nats-server":   {"internal/fleet/hub/broker", "internal/test/natstest", "internal/test/fleettest"},
+	"nats-io/nats.go":       {"internal/fleet/outbox", "internal/fleet/hub", "internal/fleet/hub/broker", "internal/fleet/hub/export", "cmd/qsniff-hub", "internal/test/natstest", "internal/test/fleettest"},
+	"parquet-go":            {"internal/fleet/hub/export"},
 }
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "netlayer", "reassembly", "dissect", "track", "contradict", "stats", "flood", "render", "filter", "finding", "replay", "monitor", "tell", "terminal", "compare", "vantage"}
+var clockless = []string{"capture", "capture/packet", "reassembly", "dissect", "internal/track", "internal/track/contradict", "internal/track/stats", "internal/flood", "internal/render", "internal/pipeline/filter", "dissect/finding", "internal/app/replay", "internal/monitor", "internal/monitor/notify", "internal/app/terminal", "internal/app/diff", "internal/app/vantages"}
 
 // concurrent are the packages and files in these that have goroutines and clocks all the same, with
 // what it is that stalls by the wall clock: the reader of the output; packets in the ring of libpcap; readers over HTTP; the process
 // that tells of incidents, and there services, programs and disks; people at a screen. The
 // table of goroutines in ARCHITECTURE.md has each.
-var concurrent = []string{"capture/keep", "capture/live/libpcap.go", "monitor/serve", "tell/process.go", "tell/messenger",
-	"terminal/guard_linux.go", "terminal/browse/browse.go", "terminal/browse/session.go", "terminal/browse/spool.go"}
+var concurrent = []string{"capture/keep", "capture/live/libpcap.go", "internal/monitor/serve", "internal/monitor/notify/process.go", "internal/monitor/notify/messenger",
+	"internal/app/terminal/guard_linux.go", "internal/app/browse/browse.go", "internal/app/browse/session.go", "internal/app/browse/spool.go"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the
 // table. Tests may import what they like.
@@ -191,19 +191,19 @@ func TestMay(t *testing.T) {
 		{"dissect/a2s", "dissect", true},
 		{"dissect/a2s", "reassembly/eye", false},
 		{"dissect/ase", "reassembly/eye", true},
-		{"dissect/a2s", "internal/console", true},
+		{"dissect/a2s", "internal/base/console", true},
 		{"dissect/protocols", "dissect/a2s", true},
 		{"dissect/protocols", example, false},
 		{"cmd/qsniff", example, false},
 		{"cmd/qsniff", "internal/test/race", false},
 		{"cmd/qsniff", "internal/tools/docgen", false},
-		{"render/jsonl", "internal/jsonw", true},
-		{"wire", "internal/payload", false},
-		{"internal/display", "internal/jsonw", false},
-		{"internal/digits", "flood", false},
+		{"internal/render/jsonl", "internal/base/jsonw", true},
+		{"reassembly/wire", "internal/base/payload", false},
+		{"internal/base/display", "internal/base/jsonw", false},
+		{"internal/base/digits", "internal/flood", false},
 		{"internal/test/netns", "internal/test/timing", true},
 		{"internal/tools/mkpcap", "internal/test/testpcap", true},
-		{"internal/tools/mkpcap", "flood", false},
+		{"internal/tools/mkpcap", "internal/flood", false},
 	} {
 		if got := mayImport(tc.dir, tc.target); got != tc.want {
 			t.Errorf("%s imports %s: got %v, want %v", tc.dir, tc.target, got, tc.want)
@@ -243,7 +243,7 @@ func covers(packages []string, target string, below bool) bool {
 // import: one of the program, if it may import what the piece does, so that no arrow
 // goes up by way of internal. Among themselves pieces are in the table.
 func mayInternal(dir, target string) bool {
-	if path.Dir(target) != "internal" || strings.HasPrefix(dir, "internal/") {
+	if path.Dir(target) != "internal/base" || slices.Contains([]string{"internal/base", "internal/test", "internal/tools"}, path.Dir(dir)) {
 		return false
 	}
 	return !slices.ContainsFunc(allowed[ruleFor(target)], func(p string) bool { return dir != p && !mayImport(dir, p) })
@@ -264,7 +264,7 @@ func TestClock(t *testing.T) {
 		}
 	}
 	eachGoFile(t, func(dir, file string, test bool) {
-		if test || slices.Contains(concurrent, dir) || slices.Contains(concurrent, dir+"/"+filepath.Base(file)) || !slices.Contains(clockless, strings.Split(dir, "/")[0]) {
+		if test || slices.Contains(concurrent, dir) || slices.Contains(concurrent, dir+"/"+filepath.Base(file)) || !isClockless(dir) {
 			return
 		}
 		src, err := os.ReadFile(file)
@@ -304,7 +304,7 @@ func TestPayloadIsReadWithACursor(t *testing.T) {
 // TestUnsafe: memory is used by its address in one package, whose comments say what makes that safe.
 // Tests and their helpers may look where they like.
 func TestUnsafe(t *testing.T) {
-	const home = "internal/mem"
+	const home = "internal/base/mem"
 	users := 0
 	eachFile(t, func(dir, file string) {
 		isGo := strings.HasSuffix(file, ".go")
@@ -329,6 +329,11 @@ func TestUnsafe(t *testing.T) {
 	if users == 0 {
 		t.Errorf("no file of %s imports unsafe: the test looks in the wrong place", home)
 	}
+}
+
+// isClockless reports whether the package in dir is one of clockless, or below one.
+func isClockless(dir string) bool {
+	return slices.ContainsFunc(clockless, func(room string) bool { return dir == room || strings.HasPrefix(dir, room+"/") })
 }
 
 // findLine returns the number of the first line of code that holds word, 0 if none does.

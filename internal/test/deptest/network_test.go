@@ -13,12 +13,12 @@ import (
 // networkUsers are the packages that connect or listen, and what for: SECURITY.md says it to users. Sockets that
 // capture are not among them, for nothing is sent through these.
 var networkUsers = map[string]string{
-	"monitor/serve":    "page and metrics of monitor",
-	"tell/messenger":   "webhooks, syslog, journal",
-	"fleet/outbox":     "messages to the hub",
-	"fleet/hub/broker": "the hub's broker",
-	"cmd/qsniff":       "replay",
-	"internal/systemd": "readiness, and a socket that systemd opened",
+	"internal/monitor/serve":            "page and metrics of monitor",
+	"internal/monitor/notify/messenger": "webhooks, syslog, journal",
+	"internal/fleet/outbox":             "messages to the hub",
+	"internal/fleet/hub/broker":         "the hub's broker",
+	"cmd/qsniff":                        "internal/app/replay",
+	"internal/base/systemd":             "readiness, and a socket that systemd opened",
 }
 
 // usesNetwork matches what opens a connection or listens.

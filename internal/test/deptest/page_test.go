@@ -32,7 +32,7 @@ func TestPageNamesNoProtocol(t *testing.T) {
 	})
 	word := regexp.MustCompile(`[a-z0-9_]+`)
 	files := 0
-	err := filepath.WalkDir(filepath.Join(root, "web", "src"), func(file string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(root, "internal/web", "src"), func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(file, ".js") && !strings.HasSuffix(file, ".css") {
 			return err
 		}
@@ -56,7 +56,7 @@ func TestPageIsBuilt(t *testing.T) {
 	if err != nil {
 		t.Skip("node is not installed")
 	}
-	web, dist, fresh := filepath.Join(root, "web"), filepath.Join(root, "render", "html", "dist"), t.TempDir()
+	web, dist, fresh := filepath.Join(root, "internal/web"), filepath.Join(root, "internal/render", "html", "dist"), t.TempDir()
 	if _, err := os.Stat(filepath.Join(web, "node_modules", "esbuild")); err != nil {
 		t.Skip("esbuild is not installed: npm ci in web")
 	}
@@ -76,7 +76,7 @@ func TestPageIsBuilt(t *testing.T) {
 		}
 		committed, err := os.ReadFile(filepath.Join(dist, f.Name()))
 		if err != nil || !bytes.Equal(built, committed) {
-			t.Errorf("render/html/dist/%s is not what web gives (%v): make web", f.Name(), err)
+			t.Errorf("internal/render/html/dist/%s is not what internal/web gives (%v): make web", f.Name(), err)
 		}
 	}
 }

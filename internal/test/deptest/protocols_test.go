@@ -21,17 +21,17 @@ var nicknames = []string{"eye", "frontlines", "hltv", "mta", "quake", "xash"}
 // folder, the commands and tests. The list is to become shorter: what is of one
 // protocol belongs to it, and the rest reads what it declares.
 var mayNameProtocols = map[string]string{
-	"fingerprint/table.go":    "programs have protocols in their names",
-	"reassembly/eye":          "joins them",
-	"wire":                    "headers that two packages read",
-	"internal/tools/bench":    "decodes one with gopacket, to compare",
-	"internal/tools/mkpcap":   "makes captures",
-	"internal/test/testpcap":  "makes captures",
-	"internal/test/responder": "a server for tests",
-	"internal/test/floodtest": "incidents for tests",
-	"internal/test/fleettest": "servers of a fleet for tests",
-	"internal/test/examples":  "captures for examples",
-	"render/manual":           "values of a field that all messages have",
+	"internal/track/fingerprint/table.go": "programs have protocols in their names",
+	"reassembly/eye":                      "joins them",
+	"reassembly/wire":                     "headers that two packages read",
+	"internal/tools/bench":                "decodes one with gopacket, to compare",
+	"internal/tools/mkpcap":               "makes captures",
+	"internal/test/testpcap":              "makes captures",
+	"internal/test/responder":             "a server for tests",
+	"internal/test/floodtest":             "incidents for tests",
+	"internal/test/fleettest":             "servers of a fleet for tests",
+	"internal/test/examples":              "captures for examples",
+	"internal/render/manual":              "values of a field that all messages have",
 }
 
 // TestNobodyNamesAProtocol: a new protocol is its folder and a line in a list, so no

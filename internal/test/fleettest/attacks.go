@@ -3,8 +3,8 @@ package fleettest
 import (
 	"time"
 
-	"qsniff/flood"
-	"qsniff/track"
+	"qsniff/internal/flood"
+	"qsniff/internal/track"
 )
 
 // What a campaign of forged or of real machines may be told as.

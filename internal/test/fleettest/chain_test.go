@@ -11,10 +11,10 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"qsniff/fleet"
-	"qsniff/fleet/campaign"
-	"qsniff/fleet/hub"
-	"qsniff/tell"
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/campaign"
+	"qsniff/internal/fleet/hub"
+	"qsniff/internal/monitor/notify"
 )
 
 // chain is a fleet with everything that is real but the packets: monitors, outboxes, a broker, hubs. It
@@ -147,7 +147,7 @@ func (c *chain) notes() (all []*campaign.Campaign) {
 			if x.Number >= all[i].Number {
 				all[i] = x
 			}
-			if n.Event == tell.Begins && x.Number != 1 {
+			if n.Event == notify.Begins && x.Number != 1 {
 				c.t.Errorf("%s begins with event %d", n.Thread, x.Number)
 			}
 		}

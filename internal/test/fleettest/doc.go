@@ -5,7 +5,7 @@
 //	  |
 //	  |  track.Sighting, in packet order for each host
 //	  v
-//	Sensor      what qsniff monitor has: monitor.Meter, flood.Detector, fleet/sensor
+//	Sensor      what qsniff monitor has: monitor.Meter, flood.Detector, internal/fleet/sensor
 //
 // A World has no clock: it makes the packets up to a time that the test names. So a test that runs
 // in a bubble of package synctest can have brokers and hubs, which have clocks, live through hours

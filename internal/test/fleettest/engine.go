@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/fleet"
-	"qsniff/fleet/campaign"
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/campaign"
 )
 
-// Judge is fleet/campaign on the messages of a fleet, as if brokers took no time: for what concerns
+// Judge is internal/fleet/campaign on the messages of a fleet, as if brokers took no time: for what concerns
 // verdicts only.
 type Judge struct {
 	*campaign.Engine

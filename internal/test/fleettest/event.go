@@ -3,7 +3,7 @@ package fleettest
 import (
 	"time"
 
-	"qsniff/flood"
+	"qsniff/internal/flood"
 )
 
 // Event is something that happens to a fleet.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/fleet"
-	"qsniff/flood"
+	"qsniff/internal/fleet"
+	"qsniff/internal/flood"
 )
 
 // dawn is when worlds begin.

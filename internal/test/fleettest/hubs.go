@@ -9,9 +9,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"qsniff/fleet"
-	"qsniff/fleet/hub"
-	"qsniff/tell"
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/hub"
+	"qsniff/internal/monitor/notify"
 )
 
 // Hub is a hub at work, with a way of its own to the broker.
@@ -72,26 +72,26 @@ func (h *Hub) Kill() {
 // recorder is a hub.Messenger that delivers at once.
 type recorder struct {
 	mu    sync.Mutex
-	notes []tell.Note
+	notes []notify.Note
 }
 
 // Put takes a note.
-func (r *recorder) Put(n *tell.Note) {
+func (r *recorder) Put(n *notify.Note) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.notes = append(r.notes, *n)
 }
 
 // Counts returns that all notes were delivered.
-func (r *recorder) Counts() (way tell.QueueCounts, sinks []tell.SinkCounts) {
+func (r *recorder) Counts() (way notify.QueueCounts, sinks []notify.SinkCounts) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return way, []tell.SinkCounts{{Name: "recorder", Sent: uint64(len(r.notes))}}
+	return way, []notify.SinkCounts{{Name: "recorder", Sent: uint64(len(r.notes))}}
 }
 
 // Notes returns what was told so far.
-func (r *recorder) Notes() []tell.Note {
+func (r *recorder) Notes() []notify.Note {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]tell.Note(nil), r.notes...)
+	return append([]notify.Note(nil), r.notes...)
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/fleet"
-	"qsniff/flood/sketch"
+	"qsniff/internal/fleet"
+	"qsniff/internal/flood/sketch"
 )
 
 // TestMergedCounts: the sketches of all servers for a window, merged, count what came to the fleet in

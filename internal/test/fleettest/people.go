@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"time"
 
-	"qsniff/track"
+	"qsniff/internal/track"
 )
 
 // Client is somebody who asks, at an address of its own.

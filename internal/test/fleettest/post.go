@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"qsniff/fleet"
-	"qsniff/fleet/outbox"
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/outbox"
 )
 
 // Post brings the messages of a fleet to a broker: an outbox for each sensor, as the process has that

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"qsniff/fleet"
+	"qsniff/internal/fleet"
 )
 
 // Window is all that the sensors of a fleet said of one window.

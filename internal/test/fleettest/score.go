@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"qsniff/fleet/campaign"
-	"qsniff/flood"
+	"qsniff/internal/fleet/campaign"
+	"qsniff/internal/flood"
 )
 
 // Told is something that was told of a fleet: a campaign, or an incident of a detector.

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"qsniff/fleet"
-	"qsniff/fleet/sensor"
-	"qsniff/flood"
-	"qsniff/monitor"
-	"qsniff/track"
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/sensor"
+	"qsniff/internal/flood"
+	"qsniff/internal/monitor"
+	"qsniff/internal/track"
 )
 
 // Sensor is what qsniff monitor has on a host.

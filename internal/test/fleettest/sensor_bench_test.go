@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/fleet"
-	"qsniff/flood"
-	"qsniff/track"
+	"qsniff/internal/fleet"
+	"qsniff/internal/flood"
+	"qsniff/internal/track"
 )
 
 // BenchmarkSensor measures what a host takes for being part of a fleet: a minute of a host with eight

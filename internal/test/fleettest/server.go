@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"qsniff/track"
+	"qsniff/internal/track"
 )
 
 // Server is a game server, which answers queries.

@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sys/unix"
 
-	"qsniff/fleet"
-	"qsniff/fleet/hub"
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/hub"
 	"qsniff/internal/test/timing"
 )
 

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/fleet"
-	"qsniff/fleet/campaign"
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/campaign"
 )
 
 // recordedHosts is how many hosts are recorded for the benchmarks, which multiply them.
 const recordedHosts = 100
 
-// BenchmarkJudge measures what fleet/campaign takes for a window of the messages of so many sensors,
+// BenchmarkJudge measures what internal/fleet/campaign takes for a window of the messages of so many sensors,
 // which are parsed already. A hub may take ten seconds for it.
 func BenchmarkJudge(b *testing.B) {
 	windows := Record(recordedHosts, 2*time.Minute, 40*time.Second, dawn)

@@ -1,8 +1,8 @@
 package fleettest
 
 import (
-	"qsniff/fleet"
-	"qsniff/track"
+	"qsniff/internal/fleet"
+	"qsniff/internal/track"
 )
 
 // Truth counts exactly what the fleet estimates.

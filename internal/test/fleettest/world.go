@@ -10,7 +10,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
-	"qsniff/track"
+	"qsniff/internal/track"
 )
 
 // World is a fleet and all who ask its servers.

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/dissect"
-	"qsniff/flood"
-	"qsniff/flood/advice"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
+	"qsniff/internal/render"
 	"qsniff/internal/test/protos"
-	"qsniff/render"
 )
 
 // The ends of the incidents in Report.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"qsniff/internal/lru"
+	"qsniff/internal/base/lru"
 )
 
 const (

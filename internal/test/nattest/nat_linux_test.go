@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/internal/flood/rules/iptables"
+	"qsniff/internal/flood/rules/nft"
+	"qsniff/internal/render"
 	"qsniff/internal/test/floodtest"
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/timing"
-	"qsniff/render"
-	"qsniff/render/iptables"
-	"qsniff/render/nft"
 )
 
 // family is the addresses of one version of IP.

@@ -9,7 +9,7 @@ import (
 const (
 	isForm    = "the form of the line"
 	isVerdict = "a decision of the detector, by its rules"
-	isAdvice  = "made from the rules, which the tests of flood/advice load into the kernel"
+	isAdvice  = "made from the rules, which the tests of internal/flood/advice load into the kernel"
 	isPrior   = "an average of before, in which newer seconds count more"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // obeyDirective obeys one @ line, given as its words.

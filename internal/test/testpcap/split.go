@@ -7,7 +7,7 @@ import (
 
 	"github.com/dsnet/compress/bzip2"
 
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 var splitMark = []byte{0xfe, 0xff, 0xff, 0xff}

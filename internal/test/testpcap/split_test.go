@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // smallRules is the 38-byte S2A_RULES of the wire reference.

@@ -92,7 +92,7 @@ func TestReport(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"\nRows with a tool are left out.\n", "| `stats`, the flood: CPU of `tcpdump -w /dev/null` | 1.00x | 1.00..1.00 | ≤ 4x | met |",
-		"| choosing the partition | `netlayer BenchmarkPartition/ethernet-ipv4` | 80.0 | 160 | 0 |", "make bench PACKETS=1000 ROUNDS=2", "| `read -o none` | 0.0000 |", "allocations a packet, the most: `stats` | 0.04 |"} {
+		"| choosing the partition | `capture/packet BenchmarkPartition/ethernet-ipv4` | 80.0 | 160 | 0 |", "make bench PACKETS=1000 ROUNDS=2", "| `read -o none` | 0.0000 |", "allocations a packet, the most: `stats` | 0.04 |"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q\n%s", want, text)
 		}

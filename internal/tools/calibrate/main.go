@@ -24,7 +24,7 @@ import (
 	"strings"
 	"time"
 
-	"qsniff/flood"
+	"qsniff/internal/flood"
 )
 
 // label is what is in a capture.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"qsniff/dissect"
-	"qsniff/fingerprint"
+	"qsniff/internal/track/fingerprint"
 )
 
 const clientsIntro = `Which program asks a server shows in its requests: most programs ask for information with the same bytes, but differ in what they

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"qsniff/render/counters"
+	"qsniff/internal/render/counters"
 )
 
 func countersPage() []byte {

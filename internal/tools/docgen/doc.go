@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"qsniff/dissect"
-	"qsniff/finding"
+	"qsniff/dissect/finding"
 )
 
 // Input is the source of the manual.
@@ -37,15 +37,15 @@ func Files(in Input) (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{
-		"docs/README.md":            indexPage(&in),
-		"docs/clients.md":           clientsPage(),
-		"docs/commands.md":          commandsPage(&in),
-		"docs/counters.md":          countersPage(),
-		"docs/fields.md":            fieldsPage(&in),
-		"docs/filters.md":           filtersPage(&in),
-		"docs/findings.md":          findingsPage(in.Codes),
-		"docs/limits.md":            limitsPage(limits),
-		"render/manual/limits.json": limitsData(limits),
+		"docs/README.md":                     indexPage(&in),
+		"docs/clients.md":                    clientsPage(),
+		"docs/commands.md":                   commandsPage(&in),
+		"docs/counters.md":                   countersPage(),
+		"docs/fields.md":                     fieldsPage(&in),
+		"docs/filters.md":                    filtersPage(&in),
+		"docs/findings.md":                   findingsPage(in.Codes),
+		"docs/limits.md":                     limitsPage(limits),
+		"internal/render/manual/limits.json": limitsData(limits),
 	}
 	if files["README.md"], err = withProtocolRows(in.Module, in.Registry); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func Files(in Input) (map[string][]byte, error) {
 		files["docs/"+p.Proto().Name+".md"] = page
 	}
 	for name, page := range ManPages(in.Root, in.Flags) {
-		files["man/"+name] = page
+		files["docs/man/"+name] = page
 	}
 	return files, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"qsniff/render/manual"
+	"qsniff/internal/render/manual"
 )
 
 // toy is a tree of commands with one of everything.

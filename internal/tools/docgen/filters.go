@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"qsniff/filter"
-	"qsniff/render/manual"
+	"qsniff/internal/pipeline/filter"
+	"qsniff/internal/render/manual"
 )
 
 // FilterExample is a filter, what it chooses, and a capture in pcapfiles of which it

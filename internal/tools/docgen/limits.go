@@ -15,11 +15,15 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	"qsniff/render/manual"
+	"qsniff/internal/render/manual"
 )
+
+// unlisted are folders whose limits are not those of a user's run: shared pieces have the limits of their callers.
+var unlisted = []string{"internal/base", "internal/test", "internal/tools"}
 
 // Limits reads the constants of every limits.go of the program, with the comments
 // that give the reasons.
@@ -32,7 +36,7 @@ func Limits(module string) ([]manual.Limit, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == ".git" || rel == "internal" || d.Name() == "testdata"):
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata" || slices.Contains(unlisted, filepath.ToSlash(rel))):
 			return filepath.SkipDir
 		case d.Name() != "limits.go":
 			return nil
@@ -132,7 +136,7 @@ func (r *reader) readGroup(dir string, g *ast.GenDecl) ([]manual.Limit, error) {
 			if !ok || c.Val().Kind() == constant.Unknown {
 				return nil, fmt.Errorf("%s: the value of %s is not known", r.fset.Position(name.Pos()), name.Name)
 			}
-			l := manual.Limit{Package: dir, Name: name.Name, Number: json.Number(c.Val().ExactString()), Why: strings.Join(strings.Fields(why), " ")}
+			l := manual.Limit{Package: strings.TrimPrefix(dir, "internal/"), Name: name.Name, Number: json.Number(c.Val().ExactString()), Why: strings.Join(strings.Fields(why), " ")}
 			l.Value = formatValue(c, spec.Values[i])
 			all = append(all, l)
 			if !strings.HasPrefix(why, "see ") {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"qsniff/filter"
-	"qsniff/finding"
-	"qsniff/render/manual"
+	"qsniff/dissect/finding"
+	"qsniff/internal/pipeline/filter"
+	"qsniff/internal/render/manual"
 )
 
 // notice follows the heading of every page.

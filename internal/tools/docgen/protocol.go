@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"qsniff/dissect"
-	"qsniff/render/manual"
+	"qsniff/internal/render/manual"
 )
 
 // protocolPage returns the page of one protocol.

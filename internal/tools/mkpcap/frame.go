@@ -3,7 +3,7 @@ package main
 import (
 	"encoding/binary"
 
-	"qsniff/internal/checksum"
+	"qsniff/internal/base/checksum"
 )
 
 // Offsets in an Ethernet frame with IPv4 without options.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dsnet/compress/bzip2"
 
-	"qsniff/wire"
+	"qsniff/reassembly/wire"
 )
 
 // appendInfo appends an S2A_INFO_SRC with EDF B1, the most common form.

@@ -40,7 +40,7 @@ func notice(root string) ([]byte, error) {
 
 // ofPage returns what the page of reports has of others. make web has written the list.
 func ofPage(root string) (all []module, err error) {
-	text, err := os.ReadFile(filepath.Join(root, "render/html/dist/LICENSES.txt"))
+	text, err := os.ReadFile(filepath.Join(root, "internal/render/html/dist/LICENSES.txt"))
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"qsniff/internal/display"
+	"qsniff/internal/base/display"
 )
 
 // The metrics of monospaced fonts of 14 pixels, whose cells are 0.6 times as wide. Each

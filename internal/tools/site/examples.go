@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // example is a line of the manual that runs qsniff.

@@ -32,7 +32,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 func main() {

@@ -15,11 +15,11 @@ import (
 
 	"golang.org/x/net/html"
 
-	"qsniff/internal/digits"
+	"qsniff/internal/base/digits"
 )
 
 // sources has the template of a page, its style and its scripts.
-const sources = "web/site"
+const sources = "internal/web/site"
 
 // input is what a site is made of.
 type input struct {

@@ -18,15 +18,15 @@ import (
 	"slices"
 	"strings"
 
-	"qsniff/internal/digits"
-	"qsniff/render/html"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/render/html"
 )
 
 // policy is what the page may do: run its own files, and compile WebAssembly.
 const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
 
 // sources has the parts of the page that are not of the front end.
-const sources = "web/page"
+const sources = "internal/web/page"
 
 func main() {
 	if len(os.Args) != 2 {
@@ -130,7 +130,7 @@ func (f folder) addSources() (err error) {
 			return err
 		}
 	}
-	f["licenses.txt"], err = os.ReadFile("render/html/dist/LICENSES.txt")
+	f["licenses.txt"], err = os.ReadFile("internal/render/html/dist/LICENSES.txt")
 	return err
 }
 

@@ -1,7 +1,0 @@
-//go:build !unix
-
-package assist
-
-import "testing"
-
-func makeFifo(*testing.T, string) {}

@@ -1,0 +1,212 @@
+package diff
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Way is where a datagram goes.
+type Way uint8
+
+// The ways.
+const (
+	UnknownWay Way = iota
+	ToServer
+	ToClient
+	numWays
+)
+
+// String is the name in output.
+func (w Way) String() string { return [...]string{"unknown", "to_server", "to_client"}[w] }
+
+// Class is what became of a datagram. Each has one, the last of this list that fits: a changed one
+// that is late is Changed.
+type Class uint8
+
+// The classes. Those up to Changed are of datagrams in both captures.
+const (
+	Same            Class = iota // at both points, unchanged, in order and in time
+	Retransmitted                // of TCP: as Same, and its bytes had been sent before
+	Reordered                    // overtaken by one of its flow that was sent later
+	Late                         // it took longer than usual, by more than Options.Late
+	Changed                      // other bytes at HOST than at EDGE
+	Reframed                     // of a message that is in other datagrams at HOST than at EDGE: whole, or in other parts
+	Lost                         // at EDGE only
+	Extra                        // at HOST only
+	Duplicated                   // a copy of one that was counted, at one of the points
+	Injected                     // a TCP reset that its sender did not send: at the point of the receiver only
+	AnsweredBetween              // a reply that came from between the points, or the request that got it and went no further
+	Outside                      // at one point, at a time that the other capture does not cover
+	NumClasses
+)
+
+// String is the name in output.
+func (c Class) String() string {
+	return [...]string{"same", "retransmitted", "reordered", "late", "changed", "reframed", "lost", "extra", "duplicated", "injected", "answered_between", "outside"}[c]
+}
+
+// isPair reports whether datagrams of the class are in both captures.
+func (c Class) isPair() bool { return c <= Changed }
+
+// Capture is what was read at one point.
+type Capture struct {
+	Packets, Datagrams uint64
+	Segments           uint64 // of TCP, compared
+	TCP, Others        uint64 // not compared
+	Incomplete         uint64 // sets of IP fragments that never came together
+	Cut                uint64 // datagrams that the snap length cut
+	Dropped            uint64 // packets that the capturing program lost
+	First, Last        int64  // Unix nanoseconds, in the clock of the capture
+
+	cutTo cuts
+}
+
+// Difference is a datagram, or a pair, that is not Same and not Outside.
+type Difference struct {
+	Class  Class
+	Way    Way
+	Kind   uint16    // index in Result.Kinds
+	Frames [2]uint64 // by Side; 0: not in that capture
+	Sizes  [2]uint16 // bytes of payload
+	Nanos  int64     // in the clock of HOST: where it was sent, or seen
+	Delay  int64     // of a pair, nanoseconds from point to point
+	Count  [2]uint16 // of a reframed message, its datagrams at each side; Frames are the first ones
+	TTL    [2]uint8
+
+	// Of an answer from in between: the frame of its request at the point of the clients, the frame at
+	// the other point that has the same bytes and by how many nanoseconds it is older, or 0, and the
+	// time to live of the server's own replies, or 0.
+	Request, SameAs uint64
+	Age             int64
+	UsualTTL        uint8
+
+	src, dst end
+}
+
+// ends returns server and client, in the names of a side.
+func (r *Result) ends(d *Difference, s Side) (server, client netip.AddrPort) {
+	src, dst := r.names.nameAt(s, d.src).addrPort(), r.names.nameAt(s, d.dst).addrPort()
+	if d.Way == ToClient {
+		return src, dst
+	}
+	return dst, src
+}
+
+// Ends returns server and client of a difference as the capture calls them that has it, EDGE if both
+// do. Where the way is unknown they are destination and source.
+func (r *Result) Ends(d *Difference) (server, client netip.AddrPort) {
+	if d.Frames[Edge] == 0 {
+		return r.ends(d, Host)
+	}
+	return r.ends(d, Edge)
+}
+
+// Row counts what became of one kind of messages of one server.
+type Row struct {
+	Server netip.AddrPort // as HOST has it; not valid: those for which there was no row
+	Kind   uint16
+	Way    Way
+	// Sent are those at the point from which they come, without copies, whose fate both
+	// captures show; Arrived are those of them at the other point too.
+	Sent, Arrived, Retransmitted, Late, Reordered, Changed uint64
+	// Kept are requests that were answered in between and went no further; they are among Sent.
+	Kept       uint64
+	Duplicated uint64
+	Reframed   uint64 // messages
+	// Appeared are those at the other point alone, Answered those of them that were answers to
+	// requests.
+	Appeared, Answered uint64
+	Injected           uint64 // of those that appeared, TCP resets
+	Outside            uint64 // at one point, of which the other capture does not cover the time
+	Slowest            int64  // nanoseconds from point to point
+	FirstLost          [2]uint64
+}
+
+// Missing returns how many were lost on their way.
+func (r *Row) Missing() uint64 { return r.Sent - r.Arrived - r.Kept }
+
+// Result is what Run finds.
+type Result struct {
+	Captures [2]Capture
+	// IsInterrupted is set if the caller ended the run: Compared packets of each capture were compared, and
+	// what came less than the wait before the last of them was not judged.
+	IsInterrupted bool
+	Compared      [2]uint64
+	Clock         Clock
+	Late          time.Duration // the options
+	Wait          time.Duration
+	// ComparedTo is the length in bytes to which payloads were compared, as captures were cut; 0: all
+	// of them.
+	ComparedTo int
+	Kinds      []Kind
+	Counts     [2][NumClasses][numWays]uint64 // datagrams of each side
+	Unwanted   [2]uint64                      // datagrams that the caller did not want: they are in no other count
+	Rows       []Row
+	NoRow      uint64            // datagrams in the row without a server
+	Sizes      [numWays]SizeLoss // of datagrams
+	// Connections are those over TCP; ConnsEvicted counts connections, and directions of these, that were
+	// evicted before the end.
+	Connections  Connections
+	ConnsEvicted uint64
+	// Translations are the ends that have another name at HOST; Untracked counts ends for which there was no room.
+	Translations []Translation
+	Untracked    uint64
+	// JudgedEarly counts datagrams that were judged before the whole wait was over, for lack of memory.
+	JudgedEarly uint64
+	Differences []Difference // in the order in which they were judged
+	Unlisted    uint64       // differences for which there was no room
+	// NoBytes counts changed datagrams whose bytes there was no room for, NoPieces fragments whose frames
+	// there was none for, ServersEvicted ends that serve, RepliesEvicted contents of replies, and NoKind
+	// datagrams whose type has no kind of its own.
+	NoBytes, NoPieces, ServersEvicted, RepliesEvicted, NoKind uint64
+	// Reframed counts messages that have other datagrams at one point than at the other; NoSets those in parts
+	// for which there was no room.
+	Reframed, NoSets uint64
+
+	names    *endMap
+	payloads [2]map[uint64][]byte
+}
+
+// Count returns how many datagrams have a class; a pair is one.
+func (r *Result) Count(c Class) (n uint64) {
+	for w := range numWays {
+		n += r.Counts[Edge][c][w]
+		if !c.isPair() {
+			n += r.Counts[Host][c][w]
+		}
+	}
+	return n
+}
+
+// Matched returns how many datagrams are in both captures.
+func (r *Result) Matched() (n uint64) {
+	for c := range NumClasses {
+		if c.isPair() {
+			n += r.Count(c)
+		}
+	}
+	return n
+}
+
+// Clients returns the side that is nearer to the clients: EDGE, unless the captures were given the
+// other way round.
+func (r *Result) Clients() Side {
+	if r.Clock.IsReversed {
+		return Host
+	}
+	return Edge
+}
+
+// Sender returns the side from which datagrams come, and false where that is unknown.
+func (r *Result) Sender(w Way) (Side, bool) {
+	switch w {
+	case ToServer:
+		return r.Clients(), true
+	case ToClient:
+		return r.Clients().other(), true
+	}
+	return Edge, false
+}
+
+// IsTCP reports whether it is of a TCP segment.
+func (d *Difference) IsTCP() bool { return d.src.isTCP }

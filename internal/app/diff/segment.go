@@ -1,0 +1,153 @@
+package diff
+
+import (
+	"math"
+
+	"qsniff/capture/packet"
+	"qsniff/dissect"
+	"qsniff/internal/base/lru"
+)
+
+// segment is what a datagram is besides, if it is a TCP segment: then its ends are of TCP.
+type segment struct {
+	seq   uint32
+	flags uint8
+	// isAgain is set where the sender had sent all of it before.
+	isAgain bool
+}
+
+// compared are the flags by which segments without data are compared.
+const compared = packet.FlagSYN | packet.FlagFIN | packet.FlagRST
+
+// isData reports whether a segment brings bytes of the stream.
+func (d *datagram) isData() bool { return d.src.isTCP && d.wire > 0 && d.flags&packet.FlagSYN == 0 }
+
+// isReset reports whether it ends the connection at once.
+func (d *datagram) isReset() bool { return d.src.isTCP && d.flags&packet.FlagRST != 0 }
+
+// cuts are the lengths up to which payloads are compared, as captures were cut.
+type cuts struct{ datagrams, segments int }
+
+// uncut compares all bytes.
+var uncut = cuts{math.MaxInt, math.MaxInt}
+
+func (c cuts) min(o cuts) cuts {
+	return cuts{min(c.datagrams, o.datagrams), min(c.segments, o.segments)}
+}
+
+// decodeSegment calls add for a TCP segment whose connection has a server of a known protocol, if it
+// brings data or begins or ends the connection. Acknowledgements alone are not compared: every host
+// on the way may send, join and drop them.
+func (r *reader) decodeSegment(p *packet.Packet, d *datagram, add func(*datagram, []byte)) {
+	if len(p.Payload) < p.Wire {
+		r.counts.cutTo.segments = min(r.counts.cutTo.segments, len(p.Payload))
+	}
+	d.src, d.dst = endOf(p.Src, true), endOf(p.Dst, true)
+	d.wire, d.seq, d.flags = uint16(min(p.Wire, math.MaxUint16)), p.TCP.Seq, p.TCP.Flags
+	if p.Wire == 0 && d.flags&compared == 0 || !r.id.identifySegment(p, r.streams, d) {
+		r.counts.TCP++
+		return
+	}
+	r.counts.Segments++
+	if len(p.Payload) < p.Wire {
+		r.counts.Cut++
+	}
+	switch {
+	case !d.isData():
+		d.hash = lru.Mix(r.seed, uint64(flagsOf(d.flags))<<32|uint64(d.wire))
+	case r.cut == uncut:
+		d.hash = r.poly.sum(p.Payload)
+	default:
+		b := p.Payload[:min(len(p.Payload), r.cut.segments)]
+		d.hash = lru.Mix(lru.MixBytes(r.seed, b), uint64(p.Wire))
+	}
+	d.isWanted = r.wants == nil || r.wants(p, d.frame, d.nanos)
+	add(d, p.Payload)
+}
+
+// flagsOf returns the flags that a segment without data is compared by.
+func flagsOf(flags uint8) uint8 {
+	if flags&packet.FlagSYN != 0 {
+		return flags & (compared | packet.FlagACK)
+	}
+	return flags & compared
+}
+
+// identifySegment sets the kind of a segment, by the message that begins in it, and reports whether one of
+// its ends serves a known protocol over TCP: it did before, or its port is one where that is usual.
+func (x *identifier) identifySegment(p *packet.Packet, s *survey, d *datagram) bool {
+	isKnown := s.streams.Peek(d.src) != nil || s.streams.Peek(d.dst) != nil
+	isUsual := x.reg.OnStreamPort(d.src.port) || x.reg.OnStreamPort(d.dst.port)
+	switch {
+	case d.flags&packet.FlagRST != 0:
+		d.kind = kindRST
+	case d.flags&(packet.FlagSYN|packet.FlagACK) == packet.FlagSYN:
+		d.kind = kindSYN
+	case d.flags&packet.FlagSYN != 0:
+		d.kind = kindSYNACK
+	case p.Wire == 0:
+		d.kind = kindFIN
+	default:
+		d.kind = kindData
+		v := x.claimSegment(p, s.wayOf(d.src, d.dst, nil))
+		if v.Dissector != nil && v.Type != nil && (v.Conf >= dissect.Likely || v.Conf == dissect.Maybe && (isKnown || isUsual)) {
+			d.kind, isKnown = x.kindOfType(v.Dissector.Proto(), v.Type), true
+		}
+	}
+	return isKnown || isUsual
+}
+
+// claimSegment returns whose message begins with a segment.
+func (x *identifier) claimSegment(p *packet.Packet, way Way) dissect.Claim {
+	stream := dissect.Stream{Dir: streamDirection(way)}
+	c := dissect.Context{Src: p.Src, Dst: p.Dst, Wire: p.Wire, Unread: true, Stream: &stream}
+	return x.reg.PickStream(&c, p.Payload)
+}
+
+func streamDirection(w Way) dissect.Direction {
+	return [...]dissect.Direction{UnknownWay: dissect.Unsure, ToServer: dissect.ToServer, ToClient: dissect.ToClient}[w]
+}
+
+// sentTo is how far an end has sent its stream to another one.
+type sentTo struct {
+	next    uint32 // sequence number after the last byte
+	isKnown bool
+}
+
+// newStream is the least step back of sequence numbers that is another connection of the same ports.
+// Chosen: more than any window that a console has.
+const newStream = 1 << 24
+
+// noteSent sets whether a segment was sent before, by its sequence numbers. A reset, which anybody can
+// send, shows nothing, nor does the byte that keeps a connection alive.
+func (c *comparer) noteSent(s Side, d *datagram) {
+	if !d.src.isTCP || d.isReset() || d.isData() && d.wire == 1 {
+		return
+	}
+	v, evicted := c.sent[s].Put(connKey{d.src, d.dst})
+	if evicted != nil {
+		c.result.ConnsEvicted++
+	}
+	end := d.seq + uint32(d.wire)
+	if d.flags&packet.FlagSYN != 0 {
+		end++
+	}
+	if d.flags&packet.FlagFIN != 0 {
+		end++
+	}
+	ahead := int32(end - v.next)
+	d.isAgain = v.isKnown && ahead <= 0 && ahead > -newStream && (d.flags&packet.FlagSYN == 0 || ahead == 0)
+	if d.flags&packet.FlagSYN != 0 && !d.isAgain {
+		c.shifts.Delete(connKey{d.src, d.dst}) // of a former connection with these ports
+	}
+	if !v.isKnown || ahead > 0 || !d.isAgain {
+		*v = sentTo{end, true}
+	}
+}
+
+// isInjected reports whether a segment is a reset that its sender did not send: the point of the receiver
+// alone has it.
+func (c *comparer) isInjected(s Side, d *datagram) bool {
+	sender, isKnown := c.result.Sender(d.way)
+	return d.isReset() && isKnown && sender != s
+}

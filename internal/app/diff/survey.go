@@ -1,0 +1,212 @@
+package diff
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"qsniff/dissect"
+	"qsniff/internal/base/hostset"
+	"qsniff/internal/base/lru"
+)
+
+// survey is what the first reading of a capture finds.
+type survey struct {
+	counts  Capture
+	samples map[uint64]sample
+	bound   uint64 // contents whose hash is above it are not sampled
+	early   []sample
+	reg     *dissect.Registry
+	servers *lru.Table[end, uint64] // how often an address served; ports are 0
+	// streams is how often an end, with its port, served over TCP.
+	streams *lru.Table[end, uint64]
+	evicted uint64 // of servers and streams
+}
+
+// sample is a content that the survey keeps.
+type sample struct {
+	hash     uint64
+	nanos    int64
+	src, dst end
+	ttl      uint8
+	isCommon bool // it was there more than once
+	hasPlace bool // of a segment, with its sequence number, which makes it one of a kind
+}
+
+// takeSurvey reads a capture to its end.
+func takeSurvey(ctx context.Context, r *reader, report func()) *survey {
+	s := &survey{samples: map[uint64]sample{}, bound: math.MaxUint64, reg: r.id.reg, servers: lru.New[end, uint64](maxServers), streams: lru.New[end, uint64](maxServers)}
+	r.streams = s
+	r.counts.cutTo = uncut
+	for r.read(ctx, s.add(r.id)) {
+		report()
+	}
+	r.frags.Flush()
+	n := r.frags.Counters()
+	r.counts.Incomplete, r.counts.Dropped = n.Abandoned(), r.src.Stats().Dropped
+	s.counts = r.counts
+	return s
+}
+
+// add returns a function that adds a datagram.
+func (s *survey) add(id *identifier) func(*datagram, []byte) {
+	return func(d *datagram, _ []byte) {
+		switch id.role(d.kind) {
+		case 1:
+			s.countServer(d.dst)
+		case -1:
+			s.countServer(d.src)
+		}
+		x := sample{hash: d.hash, nanos: d.nanos, src: d.src, dst: d.dst, ttl: d.ttl}
+		if d.src.isTCP {
+			x.hash, x.hasPlace = lru.Mix(d.hash, uint64(d.seq)), true
+			s.keep(x)
+			x.hash, x.hasPlace = lru.Mix(d.hash, 1<<32), false // of a polynomial, now spread over all values
+		}
+		if d.src.isTCP && !d.isData() {
+			return // the flags of many connections are equal
+		}
+		if len(s.early) < maxEarly {
+			s.early = append(s.early, x)
+		}
+		s.keep(x)
+	}
+}
+
+// keep adds a sample, if its hash is among those that are sampled.
+func (s *survey) keep(x sample) {
+	if x.hash > s.bound {
+		return
+	}
+	if _, ok := s.samples[x.hash]; ok {
+		x.isCommon = true
+	}
+	s.samples[x.hash] = x
+	if len(s.samples) > maxSamples {
+		s.bound /= 2
+		for hash := range s.samples {
+			if hash > s.bound {
+				delete(s.samples, hash)
+			}
+		}
+	}
+}
+
+func (s *survey) countServer(e end) {
+	table := s.streams
+	if !e.isTCP {
+		e, table = e.host(), s.servers
+	}
+	v, evicted := table.Put(e)
+	*v++
+	if evicted != nil {
+		s.evicted++
+	}
+}
+
+// served returns how often the address of an end served, or over TCP that end.
+func (s *survey) served(e end) uint64 {
+	table := s.streams
+	if !e.isTCP {
+		e, table = e.host(), s.servers
+	}
+	if v := table.Peek(e); v != nil {
+		return *v
+	}
+	return 0
+}
+
+// hasServer reports whether the server of a message of type t is known to serve.
+func (s *survey) hasServer(t *dissect.Type, d *datagram) bool {
+	server := d.dst
+	if t.FromServer() {
+		server = d.src
+	}
+	return s != nil && !t.OnlyAsked && s.served(server) > 0
+}
+
+// wayOf returns where a datagram of this capture goes: to whom the caller calls a server, or else
+// to whom served more.
+func (s *survey) wayOf(src, dst end, ours *hostset.Set) Way {
+	if ours != nil {
+		switch a, b := ours.Has(src.addrPort()), ours.Has(dst.addrPort()); {
+		case b && !a:
+			return ToServer
+		case a && !b:
+			return ToClient
+		}
+	}
+	a, b := s.served(src), s.served(dst)
+	switch {
+	case a == 0 && b == 0 && src.isTCP:
+		a, b = bit(s.reg.OnStreamPort(src.port)), bit(s.reg.OnStreamPort(dst.port))
+	case a == 0 && b == 0: // perhaps the captures have headers only: ports are a hint
+		a, b = bit(s.reg.ToServer(dst.port, src.port)), bit(s.reg.ToServer(src.port, dst.port))
+	}
+	switch {
+	case b > a:
+		return ToServer
+	case a > b:
+		return ToClient
+	}
+	return UnknownWay
+}
+
+func bit(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// sighting is a content that both captures show once.
+type sighting struct {
+	edge, host sample
+	way        Way
+	ahead      float64 // nanoseconds by which the clock of HOST showed more
+}
+
+// pairSamples returns the contents that both surveys have once. Of segments it returns those with equal sequence
+// numbers or, where something on the way changes all of these, contents alone.
+func pairSamples(edge, host *survey, ours *hostset.Set) []sighting {
+	var all []sighting
+	hasPlaces := false
+	for hash, e := range edge.samples {
+		if h, ok := host.samples[hash]; ok && !e.isCommon && !h.isCommon {
+			all = append(all, sighting{e, h, edge.wayOf(e.src, e.dst, ours), float64(h.nanos - e.nanos)})
+			hasPlaces = hasPlaces || e.hasPlace
+		}
+	}
+	return slices.DeleteFunc(all, func(x sighting) bool { return hasPlaces && x.edge.src.isTCP && !x.edge.hasPlace })
+}
+
+// pairEarly returns pairs of the first datagrams of both captures with equal contents, of which most
+// are wrong: where no content is there only once, as in requests without a challenge, only the pattern
+// of their times shows the difference of the clocks. If any have the same ends, only these are
+// returned.
+func pairEarly(edge, host *survey, ours *hostset.Set) []sighting {
+	byHash := map[uint64][]int{}
+	for j := range host.early {
+		byHash[host.early[j].hash] = append(byHash[host.early[j].hash], j)
+	}
+	for _, sameEnds := range [...]bool{true, false} {
+		var all []sighting
+		used := map[uint64]int{}
+		for _, e := range edge.early {
+			k := runKey(e.hash, &e.src, &e.dst)
+			if used[k]++; used[k] > maxEqual {
+				continue
+			}
+			for _, j := range byHash[e.hash][:min(len(byHash[e.hash]), maxEqual)] {
+				h := host.early[j]
+				if (h.src == e.src && h.dst == e.dst) == sameEnds && len(all) < maxVotes {
+					all = append(all, sighting{e, h, edge.wayOf(e.src, e.dst, ours), float64(h.nanos - e.nanos)})
+				}
+			}
+		}
+		if len(all) > 0 {
+			return all
+		}
+	}
+	return nil
+}

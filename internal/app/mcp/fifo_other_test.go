@@ -1,0 +1,7 @@
+//go:build !unix
+
+package mcp
+
+import "testing"
+
+func makeFifo(*testing.T, string) {}

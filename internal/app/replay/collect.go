@@ -1,0 +1,235 @@
+package replay
+
+import (
+	"net/netip"
+	"slices"
+
+	"qsniff/capture"
+	"qsniff/dissect"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render"
+)
+
+// Collector collects what servers were asked and what they replied. It is a
+// pipeline.PacketSink.
+type Collector struct {
+	catalog catalog
+	books   map[netip.AddrPort]*Book
+	pending map[pendingKey]pendingRequest
+	last    map[pendingKey]pendingKey // of connections, which have no key, the request replied to last
+	waiting []pendingKey              // in order of arrival, from oldest on
+	oldest  int
+	text    int    // bytes of kinds
+	replies int    // bytes of replies over TCP
+	serial  uint64 // number of the last request
+
+	// Skipped is how many requests are not in a Book, because of a limit.
+	Skipped uint64
+	// Cut is how many messages are missing in replies over TCP, because of a limit.
+	Cut uint64
+}
+
+// pendingKey is a request: in a datagram by its frame, over TCP, where a frame may have
+// several, by its ends and its key.
+type pendingKey struct {
+	frame, key     uint64
+	client, server netip.AddrPort
+}
+
+// pendingRequest is a request whose replies may follow.
+type pendingRequest struct {
+	kind   *kind
+	serial uint64
+	number uint64
+	brings bool
+}
+
+// NewCollector returns a Collector for messages of the protocols in reg.
+func NewCollector(reg *dissect.Registry) *Collector {
+	return &Collector{catalog: newCatalog(reg), books: make(map[netip.AddrPort]*Book), pending: make(map[pendingKey]pendingRequest), last: make(map[pendingKey]pendingKey)}
+}
+
+// AppendNote appends what AddMessage needs of a message.
+func (c *Collector) AppendNote(dst []byte, e *render.Event, _ bool) ([]byte, bool) {
+	return c.catalog.appendNote(dst, e)
+}
+
+// AddPackets does nothing: packets are fetched when it is known which are wanted.
+func (c *Collector) AddPackets(*capture.Batch) error { return nil }
+
+// AddMessage adds a message.
+func (c *Collector) AddMessage(p *pipeline.Pick) {
+	n := c.catalog.parse(p.Note)
+	if n.isReply {
+		c.addReply(p, &n)
+	} else {
+		c.addRequest(p, &n)
+	}
+}
+
+// addRequest adds a request, which waits for its replies.
+func (c *Collector) addRequest(p *pipeline.Pick, n *note) {
+	b := c.bookOf(p.Dst)
+	if b == nil {
+		c.Skipped++
+		return
+	}
+	b.Asked++
+	k := c.kindOf(b, p.IsTCP, n)
+	if k == nil {
+		c.Skipped++
+		return
+	}
+	c.serial++
+	at := pendingKey{frame: p.Frame}
+	if p.IsTCP {
+		at = pendingKey{key: n.key, client: p.Src, server: p.Dst}
+	}
+	if len(c.waiting) < maxPending {
+		c.waiting = append(c.waiting, at)
+	} else {
+		delete(c.pending, c.waiting[c.oldest])
+		c.waiting[c.oldest] = at
+		c.oldest = (c.oldest + 1) % maxPending
+	}
+	c.pending[at] = pendingRequest{k, c.serial, n.number, n.brings}
+}
+
+// bookOf returns the Book of a server, nil if there are too many.
+func (c *Collector) bookOf(server netip.AddrPort) *Book {
+	b := c.books[server]
+	if b == nil && len(c.books) < maxServers {
+		b = newBook(server)
+		c.books[server] = b
+	}
+	return b
+}
+
+// kindOf returns the kind of a request to the server of b. Where there are too many of a
+// type, it is the first of it if their bytes do not matter, and otherwise nil.
+func (c *Collector) kindOf(b *Book, isTCP bool, n *note) *kind {
+	text := n.data
+	if n.brings || n.numberAt.hi > 0 {
+		text = without(text, n.numberAt)
+	}
+	at := keyOf(n.typ, isTCP, text)
+	if k := b.kinds[at]; k != nil {
+		return k
+	}
+	if b.counts[n.typ] >= maxKinds || c.text+len(text) > maxText {
+		if n.typ.Asks.Has(anyBytes) {
+			return b.first[n.typ]
+		}
+		return nil
+	}
+	b.counts[n.typ]++
+	c.text += len(text)
+	k := &kind{proto: n.proto, typ: n.typ, isTCP: isTCP}
+	b.kinds[at] = k
+	if b.first[k.typ] == nil {
+		b.first[k.typ] = k
+	}
+	if !slices.Contains(b.protos, n.proto) {
+		b.protos = append(b.protos, n.proto)
+	}
+	return k
+}
+
+// addReply adds a reply to the answer of its request's kind, if that is the first one.
+func (c *Collector) addReply(p *pipeline.Pick, n *note) {
+	at := pendingKey{frame: n.request}
+	if p.IsTCP {
+		at = c.requestOf(p, n)
+	}
+	r, ok := c.pending[at]
+	if !ok || p.IsTCP && n.key == 0 && n.numberAt.hi > 0 && uint32(n.number) != uint32(r.number) {
+		return
+	}
+	k := r.kind
+	x := part{typ: n.typ, number: n.number}
+	switch {
+	case k.cut == r.serial, k.isRepeated(&r, n): // of a reply that came again, whole or not, the first is kept
+		return
+	case !n.isWhole:
+		k.cut = r.serial
+		if k.request == r.serial { // the next request may be answered whole
+			k.request, k.answer = 0, nil
+		}
+		return
+	case p.IsTCP:
+		if n.numberAt.hi > 0 && uint32(n.number) == uint32(r.number) {
+			x.numberAt = n.numberAt
+		}
+		x.datagrams = [][]byte{slices.Clone(n.data)}
+	default:
+		x.frames, x.numberAt = slices.Clone(p.Frames), n.numberAt
+		if n.numberAt.hi > 0 && len(p.Frames) == 1 {
+			x.datagrams = [][]byte{slices.Clone(n.data)}
+		}
+		if x.datagrams != nil && !k.typ.Asks.Has(dissect.AskChallenge|dissect.AskRconChallenge) {
+			k.challenge = &x
+			return
+		}
+	}
+	c.addPart(k, &r, x, n)
+}
+
+// requestOf returns the request that a reply over TCP is to: the one that it names, or else
+// the one that was replied to last, as where an end probe is replied to twice.
+func (c *Collector) requestOf(p *pipeline.Pick, n *note) pendingKey {
+	conn := pendingKey{client: p.Dst, server: p.Src}
+	if n.key == 0 {
+		return c.last[conn]
+	}
+	at := conn
+	at.key = n.key
+	if len(c.last) >= maxPending {
+		clear(c.last) // such replies are rare
+	}
+	c.last[conn] = at
+	return at
+}
+
+// isRepeated reports whether k has a reply of n's type from the same request already: of
+// datagrams a second one of the same type repeats the first.
+func (k *kind) isRepeated(r *pendingRequest, n *note) bool {
+	return !k.isTCP && n.typ != nil && k.request == r.serial && slices.ContainsFunc(k.answer, func(y part) bool { return y.typ == n.typ })
+}
+
+// addPart adds a message to the answer of k if it is of the same request.
+func (c *Collector) addPart(k *kind, r *pendingRequest, x part, n *note) {
+	if k.request == 0 {
+		k.request, k.isPlain, k.refuses = r.serial, !r.brings, n.refuses
+	}
+	if k.request != r.serial {
+		return
+	}
+	if len(k.answer) == maxParts || c.replies+len(n.data) > maxReplies {
+		c.Cut++
+		return
+	}
+	k.refuses = k.refuses || n.refuses
+	c.replies += len(n.data)
+	k.answer = append(k.answer, x)
+}
+
+// Servers returns the books with an answer, those that were asked most first.
+func (c *Collector) Servers() []*Book {
+	var all []*Book
+	for _, b := range c.books {
+		b.chooseFirst()
+		if n, _ := b.Kinds(); n > 0 {
+			all = append(all, b)
+		}
+	}
+	slices.SortFunc(all, func(x, y *Book) int {
+		if x.Asked != y.Asked {
+			if x.Asked > y.Asked {
+				return -1
+			}
+			return 1
+		}
+		return x.Server.Compare(y.Server)
+	})
+	return all
+}

@@ -1,0 +1,149 @@
+package campaign
+
+import (
+	"net/netip"
+
+	"qsniff/internal/fleet"
+	"qsniff/internal/flood"
+)
+
+// How is what joins the members of a campaign.
+type How string
+
+// The ways.
+const (
+	// Carpet: servers of several hosts get more than usual at the same time, and together as much as
+	// is a flood at a single one.
+	Carpet How = "carpet"
+	// SameSources: incidents at several hosts have the same sources.
+	SameSources How = "same_sources"
+	// Walk: one incident follows the other, with the same sources or in the same shape.
+	Walk How = "walk"
+	// Reflectors: the same reflectors are used against several hosts, or the servers of several hosts
+	// against the same victims.
+	Reflectors How = "reflectors"
+	// SameShape: incidents begin at the same moment, with packets of the same form and about the same rate.
+	SameShape How = "same_shape"
+)
+
+// Campaign is what several hosts of a fleet have in common: one attack, as far as can be seen. Times are
+// Unix nanoseconds by the clock of the broker, as near as the clocks of sensors are known.
+type Campaign struct {
+	// ID is made of the first window and the members of that: the same messages give the same one.
+	ID string `json:"campaign"`
+	// Number counts the events of the campaign from 1: with ID it names one.
+	Number   uint64 `json:"event_number"`
+	Event    string `json:"event"` // by flood.Event: open, update, close
+	How      How    `json:"how"`
+	Category string `json:"category"` // by flood.Kind
+	Level    string `json:"level"`
+	Protocol string `json:"protocol,omitempty"`
+	Start    int64  `json:"start"`
+	Detected int64  `json:"detected"`
+	End      int64  `json:"end,omitempty"` // 0: not over
+	// Sensors and Servers count all members. Members has those with the highest peaks, at most
+	// listedMembers.
+	Sensors int      `json:"sensors"`
+	Servers int      `json:"servers"`
+	Members []Member `json:"members"`
+	// Peak is the highest rate of all members together in one window, in packets/s. Baseline is what
+	// they usually get.
+	Peak     float64 `json:"peak"`
+	Baseline float64 `json:"baseline"`
+	// Requests is about how many packets there were.
+	Requests uint64 `json:"requests"`
+	// Sources is an estimate by merged sketches, SourcesError its standard error as a share of it. 0: unknown.
+	Sources      float64 `json:"source_count"`
+	SourcesError float64 `json:"source_count_error"`
+	Confidence   float64 `json:"confidence"`
+	// Top are the busiest networks, sealed. TopOf is of how many packets these counts are.
+	Top      []fleet.Network `json:"top_networks"`
+	TopOf    uint64          `json:"top_networks_of"`
+	Evidence []string        `json:"evidence"` // sentences, the most telling first
+	Advice   string          `json:"advice"`   // one sentence
+}
+
+// Member is a server, or a host, that is part of a campaign.
+type Member struct {
+	Sensor string `json:"sensor"`
+	// Server is invalid of an incident that is not at one server; Target names that then.
+	Server netip.AddrPort `json:"server,omitzero"`
+	Target string         `json:"target,omitempty"`
+	// Run and Incident name the incident of the sensor; 0: none, the server is part of a carpet.
+	Run      string  `json:"run,omitempty"`
+	Incident uint64  `json:"incident,omitempty"`
+	Start    int64   `json:"start"`
+	End      int64   `json:"end,omitempty"` // 0: it goes on
+	Peak     float64 `json:"peak"`          // packets/s
+	Requests uint64  `json:"requests"`
+}
+
+// Kind returns the kind of flood; flood.NoKind if a newer program named it.
+func (c *Campaign) Kind() flood.Kind { return flood.KindNamed(c.Category) }
+
+// Sensor is what is known of a sensor.
+type Sensor struct {
+	Name    string `json:"sensor"`
+	Run     string `json:"run"`
+	Program string `json:"program"`
+	Input   string `json:"input"`
+	// First and Heard are when the broker got its first and its last message, LastHost its last Host.
+	First    int64 `json:"first"`
+	Heard    int64 `json:"heard"`
+	LastHost int64 `json:"last_host"`
+	// Number counts how often Silent changed: with Name and Run it names the change.
+	Number uint64 `json:"event_number"`
+	Silent bool   `json:"silent"` // no Host message came for silentAfter
+	// Skew is how many nanoseconds its clock is after the broker's, negative: before; HasSkew is set
+	// where that is so much that its windows are moved.
+	Skew    int64 `json:"skew"`
+	HasSkew bool  `json:"skewed"`
+	// Messages counts those that were taken, Duplicates those that had come before, Missing the
+	// numbers that have not come yet, and Lost those that are not waited for any more.
+	Messages   uint64 `json:"messages"`
+	Duplicates uint64 `json:"duplicates"`
+	Missing    uint64 `json:"missing"`
+	Lost       uint64 `json:"lost"`
+	Servers    int    `json:"servers"`  // with state here
+	Unheard    int    `json:"unheard"`  // of them without a message for unheardAfter, though the sensor speaks
+	Unlisted   int    `json:"unlisted"` // that the sensor has no messages of
+	Packets    uint64 `json:"packets"`
+	Dropped    uint64 `json:"dropped"`
+	Unsent     uint64 `json:"unsent"`
+	Open       int    `json:"incidents_open"`
+}
+
+// Server is what is known of a server.
+type Server struct {
+	Sensor string         `json:"sensor"`
+	Addr   netip.AddrPort `json:"server"`
+	// Heard is the end of the last window with a message of it, Asked and Answered that of the last
+	// one in which it was asked, and sent something.
+	Heard    int64   `json:"heard"`
+	Asked    int64   `json:"asked"`
+	Answered int64   `json:"answered"`
+	Usual    float64 `json:"usual"` // queries/s
+	Rate     float64 `json:"rate"`  // queries/s, in the last window
+}
+
+// Totals are the sums of all sensors in one window.
+type Totals struct {
+	End int64 `json:"end"` // of the window, Unix nanoseconds
+	// Sensors and Servers are those with messages; Raised are the servers that got much more than usual.
+	Sensors int `json:"sensors"`
+	Servers int `json:"servers"`
+	Raised  int `json:"raised"`
+	// Packets are all of queries and what answers them, those of servers without messages included.
+	PacketsIn  uint64 `json:"packets_in"`
+	BytesIn    uint64 `json:"bytes_in"`
+	PacketsOut uint64 `json:"packets_out"`
+	BytesOut   uint64 `json:"bytes_out"`
+	Junk       uint64 `json:"junk"`
+	Requests   uint64 `json:"requests"` // by kind and outcome: those that have an outcome
+	Unanswered uint64 `json:"unanswered"`
+	// Sources and Sites are merged counts of the hosts that sent queries, and of their /16 (IPv6: /32).
+	Sources float64         `json:"source_count"`
+	Sites   float64         `json:"site_count"`
+	Top     []fleet.Network `json:"top_networks"`
+	Late    bool            `json:"late"` // of messages that came after the window was closed
+}

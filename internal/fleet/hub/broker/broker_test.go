@@ -1,0 +1,271 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"qsniff/internal/fleet"
+)
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// start starts a broker with credentials for two sensors, and a stream of what sensors publish.
+func start(t *testing.T) (s *Server, c *Credentials, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	c, err := OpenCredentials(dir, "qsniff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ams-1", "fra-1"} {
+		if _, err := c.AddSensor(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return run(t, c), c, dir
+}
+
+func run(t *testing.T, c *Credentials) *Server {
+	t.Helper()
+	s, err := Start(Options{Listen: "127.0.0.1:0", Store: t.TempDir(), Config: c.ConfigFile(), Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	creds, err := LoadCreds(c.HubFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := s.Connect(Dial{Creds: creds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "QSNIFF_COUNTS", Subjects: []string{"qsniff.*.server"}, AllowDirect: true}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// sensor connects as a sensor does.
+func sensor(s *Server, dir, name string, more ...nats.Option) (*nats.Conn, error) {
+	return nats.Connect(s.URL(), append(more, nats.UserCredentials(filepath.Join(dir, name+".creds")), nats.CustomInboxPrefix(fleet.InboxPrefix(name)), nats.NoReconnect())...)
+}
+
+// TestCredentials: a sensor publishes as itself, and gets acks; it cannot publish as another, nor read.
+func TestCredentials(t *testing.T) {
+	s, _, dir := start(t)
+	refused := make(chan error, 16)
+	c, err := sensor(s, dir, "ams-1", nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	js, err := jetstream.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), "qsniff.ams-1.server", []byte("{}"), jetstream.WithMsgID("1")); err != nil {
+		t.Errorf("it cannot publish as itself: %v", err)
+	}
+	isRefused := func(what string, do func()) {
+		t.Helper()
+		do()
+		_ = c.Flush()
+		select {
+		case err := <-refused:
+			if !errors.Is(err, nats.ErrPermissionViolation) {
+				t.Errorf("%s: %v", what, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s: nobody refused that", what)
+		}
+	}
+	for _, subject := range []string{"qsniff.fra-1.server", "qsniff._hub.campaign", "$JS.API.STREAM.INFO.QSNIFF_COUNTS", "$JS.API.STREAM.MSG.GET.QSNIFF_COUNTS",
+		"$JS.API.DIRECT.GET.QSNIFF_COUNTS", "$JS.API.CONSUMER.CREATE.QSNIFF_COUNTS", "$JS.API.STREAM.PURGE.QSNIFF_COUNTS", "$KV.QSNIFF_HUB.leader", "_INBOX._hub.x"} {
+		isRefused("publishing to "+subject, func() { _ = c.Publish(subject, []byte("{}")) })
+	}
+	for _, subject := range []string{"qsniff.>", "qsniff.ams-1.server", ">", "_INBOX.>", "_INBOX.fra-1.>", "_INBOX._hub.>", "$JS.>"} {
+		isRefused("reading "+subject, func() { _, _ = c.SubscribeSync(subject) })
+	}
+	if _, err := nats.Connect(s.URL(), nats.NoReconnect()); !errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("without credentials: %v", err)
+	}
+}
+
+// TestRevoke: credentials that are revoked let nobody in, those of others do.
+func TestRevoke(t *testing.T) {
+	s, c, dir := start(t)
+	kept := filepath.Join(dir, "stolen.creds")
+	text, err := os.ReadFile(filepath.Join(dir, "ams-1.creds"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(kept, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// A credential made in the second of its revocation counts as one made after it.
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
+	if err := c.Revoke("ams-1"); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	s = run(t, c)
+	if _, err := sensor(s, dir, "stolen"); !errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("revoked credentials: %v", err)
+	}
+	other, err := sensor(s, dir, "fra-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Close()
+	if _, err := c.AddSensor("ams-1"); err != nil {
+		t.Errorf("new credentials for the same sensor: %v", err)
+	}
+}
+
+// TestOpenAgain: what is there stays as it is.
+func TestOpenAgain(t *testing.T) {
+	dir := t.TempDir()
+	c, err := OpenCredentials(dir, "qsniff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := c.AddSensor("ams-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err = OpenCredentials(dir, "qsniff"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.AddSensor("ams-1"); !errors.Is(err, ErrThere) {
+		t.Errorf("made again: %v", err)
+	}
+	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+		t.Errorf("it has changed: %v", err)
+	}
+	for _, name := range []string{"_hub", "a.b", "a b", "", "*", ">"} {
+		if _, err := c.AddSensor(name); err == nil {
+			t.Errorf("%q is the name of a sensor", name)
+		}
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", f.Name(), info.Mode(), err)
+		}
+	}
+	if text, err := os.ReadFile(c.ConfigFile()); err != nil || strings.Contains(string(text), "SU") && strings.Contains(string(text), "SEED") {
+		t.Errorf("a secret in the configuration: %v", err)
+	}
+}
+
+// TestStart: whoever could reach a broker that asks nobody for credentials is kept off, and a folder
+// has one broker.
+func TestStart(t *testing.T) {
+	for _, listen := range []string{":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:4222", "host.example:4222"} {
+		if _, err := Start(Options{Listen: listen, Store: t.TempDir(), Log: quiet()}); !errors.Is(err, ErrOpen) {
+			t.Errorf("%s: %v", listen, err)
+		}
+	}
+	dir := t.TempDir()
+	s, err := Start(Options{Store: dir, Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(Options{Store: dir, Log: quiet()}); !errors.Is(err, ErrInUse) {
+		t.Errorf("a second broker: %v", err)
+	}
+	c, err := s.Connect(Dial{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	s.Close()
+	if s, err = Start(Options{Store: dir, Log: quiet()}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
+// TestRestart: what a broker took is there when it is started again, and connections come back.
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Start(Options{Listen: "127.0.0.1:0", Store: dir, Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := s.Addr().String()
+	changed := make(chan error, 16)
+	c, err := Dial{URL: s.URL(), Changed: func(err error) { changed <- err }}.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	js, err := jetstream.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), "s", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if err := <-changed; err == nil {
+		t.Error("it is gone, and the connection is there again")
+	}
+	if s, err = Start(Options{Listen: address, Store: dir, Log: quiet()}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		stream, err := js.Stream(ctx, "S")
+		if err == nil && stream.CachedInfo().State.Msgs == 1 {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRedacted(t *testing.T) {
+	for text, want := range map[string]string{"nats://u:SECRET@h.example:4222": "nats://h.example:4222", "tls://SECRET@h": "tls://h", "SECRET": "the given address", "nats://%SECRET": "the given address"} {
+		if got := Redacted(text); got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	if _, err := (Dial{URL: "nats://u:SECRET@127.0.0.1:1"}).Connect(); err == nil || strings.Contains(err.Error(), "SECRET") {
+		t.Errorf("got %v", err)
+	}
+	for text, want := range map[string]uint16{"nats://h": 4222, "tls://h:44": 44, "nats://h:99999": 0, "%": 0} {
+		if got := PortOf(text); got != want {
+			t.Errorf("%s: %d", text, got)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package broker
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"qsniff/internal/base/flock"
+)
+
+// Options are how the broker runs.
+type Options struct {
+	// Listen is the address with a port at which sensors reach it; empty: none do, but for Config's.
+	Listen string
+	// Store is the folder of its streams. It belongs to one broker at a time.
+	Store string
+	// Config is a configuration file of nats-server, as OpenCredentials writes it; empty: none, and
+	// whoever reaches it may do everything.
+	Config string
+	// Cert and Key are files, PEM: connections are encrypted with them. With CA those that connect
+	// must bring a certificate of it.
+	Cert, Key, CA string
+	// MaxStore is how many bytes its streams may have together; 0: as the server chooses.
+	MaxStore int64
+	Log      *slog.Logger
+}
+
+// Server is a broker at work.
+type Server struct {
+	nats *server.Server
+	lock *os.File
+}
+
+// ErrOpen is the error of Start for a broker without credentials at an address that others reach.
+var ErrOpen = errors.New("others than this machine can reach the broker, and it asks nobody for credentials")
+
+// ErrInUse is the error of Start where another broker has the folder.
+var ErrInUse = errors.New("another hub has this folder")
+
+// Start starts the broker, and waits until it answers.
+func Start(o Options) (*Server, error) {
+	opts, err := o.options()
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockStore(o.Store)
+	if err != nil {
+		return nil, err
+	}
+	n, err := server.NewServer(opts)
+	if err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("the broker: %w", err)
+	}
+	var fatal atomic.Pointer[string]
+	n.SetLoggerV2(logger{o.Log, &fatal}, false, false, false)
+	n.Start()
+	s := &Server{n, lock}
+	for end := time.Now().Add(startWait); !n.ReadyForConnections(startStep) || !n.JetStreamEnabled(); {
+		why := fatal.Load()
+		if why == nil && time.Now().Before(end) {
+			continue
+		}
+		s.Close()
+		if why == nil {
+			return nil, errors.New("the broker did not start in time: its reasons are in the log")
+		}
+		return nil, fmt.Errorf("the broker: %s", *why)
+	}
+	return s, nil
+}
+
+// Check returns why Start would fail, as far as that can be seen without starting.
+func Check(o Options) error {
+	_, err := o.options()
+	return err
+}
+
+// options returns those of the library.
+func (o *Options) options() (*server.Options, error) {
+	opts := &server.Options{}
+	if o.Config != "" {
+		var err error
+		if opts, err = server.ProcessConfigFile(o.Config); err != nil {
+			return nil, fmt.Errorf("%s: %w", o.Config, err)
+		}
+	}
+	opts.NoSigs, opts.JetStream, opts.StoreDir = true, true, o.Store
+	opts.SyncInterval, opts.JetStreamMaxMemory = syncEvery, mostMemory
+	opts.ServerName = cmp.Or(opts.ServerName, "qsniff-hub")
+	if o.MaxStore > 0 {
+		opts.JetStreamMaxStore = o.MaxStore
+	}
+	switch {
+	case o.Listen != "":
+		host, port, err := net.SplitHostPort(o.Listen)
+		number, bad := strconv.ParseUint(port, 10, 16)
+		if err = cmp.Or(err, bad); err != nil {
+			return nil, err
+		}
+		opts.Host, opts.Port = cmp.Or(host, "0.0.0.0"), int(number)
+		if number == 0 {
+			opts.Port = server.RANDOM_PORT
+		}
+	case o.Config == "" || opts.Port == 0:
+		opts.DontListen = true
+	}
+	asksNobody := len(opts.TrustedOperators) == 0 && len(opts.Users) == 0 && len(opts.Nkeys) == 0 && opts.Username == "" && opts.Authorization == ""
+	if ip := net.ParseIP(opts.Host); asksNobody && !opts.DontListen && opts.Host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, ErrOpen
+	}
+	if o.Cert == "" {
+		return opts, nil
+	}
+	config, err := o.tlsConfig()
+	opts.TLSConfig, opts.TLS, opts.TLSVerify = config, true, o.CA != ""
+	opts.TLSTimeout = server.TLS_TIMEOUT.Seconds()
+	return opts, err
+}
+
+func (o *Options) tlsConfig() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+	if err != nil {
+		return nil, err
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	if o.CA == "" {
+		return c, nil
+	}
+	c.ClientAuth = tls.RequireAndVerifyClientCert
+	c.ClientCAs, err = loadPool(o.CA)
+	return c, err
+}
+
+// loadPool reads certificates of authorities.
+func loadPool(name string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s: no certificate in it", name)
+	}
+	return pool, nil
+}
+
+// lockStore makes the folder of the streams, and takes it: two brokers in one would ruin it.
+func lockStore(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if !flock.TryLock(f) {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", dir, ErrInUse)
+	}
+	return f, nil
+}
+
+// Connect connects to the broker within the process. It needs no URL.
+func (s *Server) Connect(d Dial) (*nats.Conn, error) {
+	return d.connect(nats.InProcessServer(s.nats))
+}
+
+// Addr returns where sensors reach the broker; nil if they do not.
+func (s *Server) Addr() net.Addr { return s.nats.Addr() }
+
+// URL returns the address for clients.
+func (s *Server) URL() string { return s.nats.ClientURL() }
+
+// Close ends the broker: what it has is on the disk then.
+func (s *Server) Close() {
+	s.nats.Shutdown()
+	s.nats.WaitForShutdown()
+	s.lock.Close()
+}

@@ -1,0 +1,174 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"qsniff/internal/fleet"
+	"qsniff/internal/fleet/campaign"
+)
+
+// leader is the hub that leads, for as long as it does.
+type leader struct {
+	*Hub
+	me     Holder
+	state  *state
+	engine *campaign.Engine
+	counts *reader
+	events *reader
+	wrote  time.Time // the state
+	shown  time.Time // to readers
+	dirty  bool      // events were added or delivered: the state is to be written
+}
+
+// lead goes on from the state until asked ends, or something fails; ctx bounds how long that takes.
+func (h *Hub) lead(ctx, asked context.Context, me Holder) error {
+	x := &leader{Hub: h, me: me}
+	if err := x.begin(ctx); err != nil {
+		return err
+	}
+	defer x.counts.close()
+	defer x.events.close()
+	for {
+		isMore, err := x.round(ctx)
+		if err != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+		h.fail(nil)
+		if isMore && asked.Err() == nil {
+			continue
+		}
+		h.caught.Store(true)
+		x.show(ctx)
+		rest(asked, h.pace.round)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case asked.Err() != nil:
+			return x.end()
+		}
+	}
+}
+
+// begin reads the state, and finishes what the hub before had begun.
+func (x *leader) begin(ctx context.Context) error {
+	st, err := x.store.read(ctx)
+	if err != nil {
+		return err
+	}
+	if st == nil {
+		st = &state{}
+	}
+	x.state = st
+	x.engine = campaign.New(campaign.Options{Thresholds: x.opt.Thresholds, Campaign: x.addCampaign, Sensor: x.addSensor})
+	if len(st.Engine) > 0 {
+		if err := x.engine.Restore(st.Engine); err != nil {
+			return err
+		}
+	}
+	x.counts = &reader{stream: x.Hub.counts, next: st.Counts + 1}
+	x.events = &reader{stream: x.Hub.events, next: st.Events + 1}
+	if err := x.store.prune(ctx); err != nil {
+		return err
+	}
+	// The state is written at once: from now on what the hub before might still write fails.
+	if err := x.write(ctx); err != nil {
+		return err
+	}
+	return x.tell(ctx)
+}
+
+// round reads what came, and reports the events that follow from it. isMore is set if there is more to read.
+func (x *leader) round(ctx context.Context) (isMore bool, err error) {
+	readers := []*reader{x.counts, x.events}
+	now := int64(0)
+	for _, r := range readers {
+		at, err := r.look(ctx)
+		if err != nil {
+			return false, err
+		}
+		if now == 0 || at < now {
+			now = at
+		}
+	}
+	last := int64(0)
+	n, err := merge(ctx, roundMessages, readers, func(m *received) {
+		last = m.time
+		x.consume(m)
+	})
+	x.state.Totals.Lost += x.counts.lost + x.events.lost
+	x.counts.lost, x.events.lost = 0, 0
+	if err != nil {
+		return false, err
+	}
+	isMore = n == roundMessages
+	if isMore {
+		now = last
+	}
+	if x.opt.Now != nil {
+		now = x.opt.Now(now)
+	}
+	x.engine.Advance(now)
+	x.settle()
+	if x.dirty || time.Since(x.wrote) >= stateEvery {
+		if err := x.write(ctx); err != nil {
+			return false, err
+		}
+	}
+	return isMore, x.tell(ctx)
+}
+
+// consume passes a message to the engine.
+func (x *leader) consume(r *received) {
+	x.state.Totals.Messages++
+	sensor, kind, err := fleet.ParseSubject(x.opt.Prefix, r.subject)
+	if err != nil {
+		x.refuse("", fleet.BadSubject)
+		return
+	}
+	m, err := fleet.Parse(sensor, kind, r.data)
+	if err != nil {
+		x.refuse(sensor, fleet.ReasonOf(err))
+		return
+	}
+	broker, sent := r.time, r.sent
+	if x.opt.Times != nil {
+		broker, sent = x.opt.Times(m, broker, sent)
+	}
+	x.engine.Consume(m, broker, sent)
+}
+
+func (x *leader) refuse(sensor string, why fleet.Reason) {
+	x.state.Totals.Refused++
+	x.refused.add(sensor, why)
+}
+
+// write writes the state.
+func (x *leader) write(ctx context.Context) error {
+	snapshot, err := x.engine.Snapshot()
+	if err != nil {
+		return err
+	}
+	st := x.state
+	st.Counts, st.Events, st.Engine = x.counts.next-1, x.events.next-1, snapshot
+	if err := x.store.write(ctx, st); err != nil {
+		return err
+	}
+	st.Engine = nil
+	x.wrote, x.dirty = time.Now(), false
+	return nil
+}
+
+// end writes the state for the hub that follows, once what was passed on is known to be delivered, if
+// that does not take long.
+func (x *leader) end() error {
+	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
+	defer cancel()
+	for end := time.Now().Add(settleWait); ; rest(ctx, settleStep) {
+		x.settle()
+		if len(x.state.Pending) == 0 || time.Now().After(end) || x.opt.Conn.IsClosed() {
+			return x.write(ctx)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package advice
+
+import (
+	"fmt"
+	"slices"
+
+	"qsniff/internal/base/digits"
+	"qsniff/internal/flood"
+)
+
+// textWidth is the width in columns of most lines.
+const textWidth = 78
+
+// write returns what to do about an incident: words, rules, and what these would have done
+// to the packets of the capture. The rules are those of c, the best of a trial, and others are
+// the outcomes of its other plans; where c is nil or about another verdict, they are those for
+// in as it is now.
+func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood.Advice {
+	p := a.newPlan(in)
+	if c != nil && c.plan.kind == in.Kind && c.plan.id == in.ID {
+		p = c.plan
+	} else {
+		c, others = nil, nil // its trial was about another verdict
+	}
+	if c != nil {
+		c.isSampled = in.IsSampled
+	}
+	var veto []string
+	if c != nil && p.numRules > 0 {
+		veto = c.veto(in, others)
+		p.isVetoed = len(veto) > 0
+		if p.isVetoed && c.isUseless() {
+			p.numRules = 0 // so that no sentence is about them
+		}
+	}
+	// A sentence that the protocol does not declare is empty.
+	words := slices.DeleteFunc(append(append(veto, p.paragraphs(in)...), p.ownWords()), func(s string) bool { return s == "" })
+	switch {
+	case p.isVetoed && p.numRules == 0:
+	case p.numRules == 0 && p.kind.Level() == flood.Alert && p.kind != flood.Scan && len(words) > 0:
+		words = append(words, "There are no ready lines for this target.")
+	case p.numRules > 0:
+		return flood.Advice{Words: words, Rules: &p, Measured: c.describe() + c.describeShortness() + describeOthers(others),
+			ProvenFirst: c != nil && c.rank() == rankProvenFirst}
+	}
+	return flood.Advice{Words: words}
+}
+
+// describe returns what the lines for nftables would have done, in sentences.
+func (c *outcome) describe() string {
+	if c == nil {
+		return "What these lines would have done to the packets of this capture was not measured."
+	}
+	s := "No packet of the flood followed its detection in this capture, so these lines could not be tried on any. "
+	if c.isSampled {
+		s = "These lines were not tried on this capture: limits act on what lies between its samples. "
+	}
+	if c.Flood > 0 {
+		s = fmt.Sprintf("From its detection to the end of this capture, the lines for nftables would have dropped %s "+
+			"of the flood (%s of %s)", shareOf(c.FloodDropped, c.Flood), thousands(c.FloodDropped),
+			digits.Counted(c.Flood, "packet"))
+		if !c.IsBlind && c.Clients > 0 {
+			return s + " and " + c.describeClients()
+		}
+		s += ". "
+	} else if !c.IsBlind && c.Clients > 0 {
+		return s + "They would have " + c.describeClients()
+	}
+	return s + c.explainUnknown()
+}
+
+// describeClients returns what proven clients would have lost.
+func (c *outcome) describeClients() string {
+	who := c.clientNoun(uint64(c.Clients))
+	if c.HasMoreClients {
+		who = fmt.Sprintf("the first %s %s", thousands(uint64(c.Clients)), who)
+	} else {
+		who = fmt.Sprintf("%s %s", thousands(uint64(c.Clients)), who)
+	}
+	switch {
+	case c.ClientLost == 0:
+		return fmt.Sprintf("touched 0 of %s.", who)
+	case c.ClientsHit == 0 && !c.HasMoreClients:
+		return fmt.Sprintf("touched 0 of %s: %s of their %s would have been lost, and of nobody's 1 in %d.", who,
+			thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"), touchedShare)
+	case c.ClientsHit == 0: // only clients beyond the table
+		return fmt.Sprintf("touched 0 of %s, but later ones: %s of %s of all of them.", who,
+			thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"))
+	}
+	s := fmt.Sprintf("touched %s of %s, which would have lost %s of their %s (%s).", thousands(uint64(c.ClientsHit)),
+		who, thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"), shareOf(c.ClientLost, c.ClientPackets))
+	if c.NewHit < c.ClientsHit {
+		s += fmt.Sprintf(" Where those that had proved it before pass first (--proven), %s.", thousands(uint64(c.NewHit)))
+	}
+	return s
+}
+
+// clientNoun returns what the proven clients of a plan are called.
+func (c *outcome) clientNoun(n uint64) string {
+	switch c.plan.kind {
+	case flood.ReplyFloodVictim:
+		return digits.Noun(n, "server that this host had asked", "servers that this host had asked")
+	case flood.RconBruteforce:
+		return digits.Noun(n, "source that had proved to be no guesser", "sources that had proved to be no guesser")
+	}
+	return digits.Noun(n, "client that had proved its address", "clients that had proved their address")
+}
+
+// explainUnknown returns why the number of clients is unknown.
+func (c *outcome) explainUnknown() string {
+	if c.IsBlind {
+		return "What they would have cost real clients is unknown: this capture does not show who proved an address, " +
+			"as where it has one direction only."
+	}
+	return "What they would have cost real clients is unknown: none that had proved its address sent anything meanwhile."
+}
+
+// shareOf returns the share that n is of of as text: percent with one decimal, rounded down.
+// Only none is "0 %", and only all is "100 %".
+func shareOf(n, of uint64) string {
+	if of == 0 {
+		return "0 %"
+	}
+	tenths := uint64(float64(n) / float64(of) * 1000)
+	switch {
+	case n == of:
+		return "100 %"
+	case n == 0:
+		return "0 %"
+	case tenths == 0:
+		return "under 0.1 %"
+	case tenths >= 1000:
+		tenths = 999
+	}
+	return fmt.Sprintf("%d.%d %%", tenths/10, tenths%10)
+}
+
+func thousands(n uint64) string { return digits.Grouped(int64(min(n, 1<<62))) }

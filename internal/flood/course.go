@@ -1,0 +1,394 @@
+package flood
+
+import (
+	"math"
+	"time"
+
+	"qsniff/internal/flood/measure"
+	"qsniff/internal/flood/sketch"
+)
+
+// course follows one family of traffic at a server from second to second: for how long a
+// verdict has held, and the incident that was opened for it.
+type course struct {
+	family           family
+	in               *Incident // nil: none is open
+	streak           streak    // without an incident
+	firstSec         int32     // of the incident
+	lastSec          int32     // last second that qualified
+	lastEnd          int64     // the time stamp at the end of the last one that was counted; of queries, of the last in it
+	countedTo        int32     // and its number: what qualified after it is the tail, unless more comes
+	runStart         int32     // first second since the last pause
+	longestRun       int32     // seconds without a pause, at most
+	betterStreak     int       // seconds in a row in which another kind was the better one
+	isActive         bool      // the second before qualified
+	pauseStart       int32     // first second of a pause
+	trial            Trial     // of the rules advised; nil: none runs
+	packets          float64   // of the family, and the seconds in which they came
+	seconds          float64
+	announcedPeak    float64 // the peak when it was last announced
+	isDescribedAlone bool    // it was described again after aloneAfter
+	wasRefused       bool    // there was no room for its incident, and the verdict holds
+	hasWaited        bool    // a note waited for those of other servers of the network
+	sources          sketch.Distinct
+	sourcesTo        int32         // last second of the streak that sources holds
+	summary          *summary      // of the incident so far; nil: none is open
+	shape            measure.Shape // of its packets
+	leak             leak          // what guesses brought
+	toldLeak         bool          // the first sentence of the evidence is about it
+
+	leader     *course // that has the note that this one joined; nil: none
+	leaderID   uint64
+	joinedBase float64 // the usual rates of servers that joined this one
+	rateSec    int32   // a second, and what came in it, with servers that joined
+	rate       float64
+}
+
+// serverSecond is the second that ends at one server, as its courses see it.
+type serverSecond struct {
+	*book
+	server   *measure.Server
+	features *measure.Features
+	watched  *watched
+}
+
+// applyVerdict applies the verdict on the second that ends: it opens an incident, or
+// changes, continues or closes the open one. rate, in packets a second, decides whether the
+// open one continues.
+func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
+	if c.in != nil {
+		c.considerKind(s, v)
+		c.updateIncident(s, v, rate)
+		return
+	}
+	if c.leader != nil && c.followNote(s) {
+		return
+	}
+	hasVerdict := c.countStreak(s, v)
+	if isPulse := c.streak.pulses.hasPause() && c.streak.pulses.areEnough(&s.lim) && v.judged.Level() == Alert; isPulse {
+		v.kind = v.judged
+	} else if !hasVerdict || !c.isLongEnough(&s.lim, v) {
+		return
+	}
+	if !s.isJoined(c, v) && !s.joinNote(c, v) {
+		c.openIncident(s, v)
+	}
+}
+
+// isLongEnough reports whether the verdict has held for long enough to open an incident.
+func (c *course) isLongEnough(lim *Thresholds, v verdict) bool {
+	switch need := lim.SlowTicks; v.kind.Level() {
+	case Alert:
+		if v.isUrgent {
+			need = lim.FastTicks
+		}
+		return c.streak.alerts >= need || c.streak.warnings >= lim.WarnTicks
+	case Warn:
+		if v.isUrgent {
+			return c.streak.warnings >= (lim.WarnTicks+1)/2
+		}
+		return c.streak.warnings >= lim.WarnTicks
+	}
+	return c.streak.notes >= lim.WarnTicks
+}
+
+// openIncident opens an incident that starts with the first second of what led to the
+// verdict and holds the counts from there to the second that ends, if there is room for one.
+func (c *course) openIncident(s *serverSecond, v verdict) {
+	start := c.findStart(s, v)
+	if c.packetsSince(s, start.Sec) == 0 {
+		return
+	}
+	in := s.openIncident(s.watched.target(), v.kind, c.incidentFamily(v.kind), start.Nanos)
+	if in == nil {
+		if c.wasRefused {
+			s.unopened-- // it is counted
+		}
+		c.wasRefused = true
+		c.streak = streak{} // it has to qualify again
+		return
+	}
+	in.Proto, in.Frame, in.Baseline, in.SourceSketch = s.server.Proto, start.Frame, s.server.Usual(), &c.sources
+	in.IsSampled = s.server.IsSampled()
+	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
+	c.countedTo = s.Now
+	c.packets, c.seconds, c.isActive, c.announcedPeak, c.isDescribedAlone = 0, 0, true, 0, false
+	c.summary = newSummary(start.Sec)
+	c.joinedBase, c.rateSec = 0, 0
+	if x := s.watched.members; x != nil && !s.watched.hasOther(c) {
+		x.restart(s.Now)
+	}
+	if start.Sec < s.server.PaneStart() {
+		s.server.MergePreviousSources(&c.sources, c.packetSort())
+	}
+	c.shape.Reset()
+	c.runStart, c.longestRun = start.Sec, 0
+	c.addStreak(s, start.Sec)
+	c.longestRun = s.Now - c.runStart + 1
+	c.summary.paneSeconds = min(c.summary.paneSeconds, s.Now-s.server.PaneStart()+1)
+	c.summary.addProofs(s.server, s.Now, s.Now-measure.EchoDelay)
+	c.describe(s, v)
+	c.addPane(s)
+	c.announcedPeak = in.Peak
+	in.Gated = s.watched.amplifier.gated()
+	c.trial = s.advisor.Try(in)
+	if c.family != ofLoad {
+		s.watched.leaveNetwork(s.Now)
+	}
+	s.keepNote(c)
+	s.announce(in, Begins)
+}
+
+// incidentFamily returns the family of an incident of the course: a storm of one's own tools is
+// part of no attack's campaign.
+func (c *course) incidentFamily(k Kind) family {
+	if k == OwnToolStorm {
+		return ofOwn
+	}
+	return c.family
+}
+
+// packetsSince returns how many packets of the family came from second sec to the one that
+// ends. An incident without any is none.
+func (c *course) packetsSince(s *serverSecond, sec int32) float64 {
+	n := 0.0
+	for ; sec <= s.Now; sec++ {
+		if b := s.server.At(sec); b != nil {
+			n += c.packetsIn(s, b)
+		}
+	}
+	return n
+}
+
+// findStart returns the first second of what led to the verdict. It goes back from now as
+// long as a second is part of the streak, or its rate is at least half of the present one
+// and twice the baseline. The second that ends counts even if it is empty, and so does the
+// one before the others if more came than usual: it began in the middle of that one.
+func (c *course) findStart(s *serverSecond, v verdict) measure.Second {
+	first := measure.Second{Sec: s.Now, Nanos: s.secondEnd() - int64(time.Second)}
+	for sec := s.Now; sec > s.Now-measure.BinSeconds && sec > 0; sec-- {
+		if c.streak.pulses.hasPause() && sec >= c.streak.firstSecond() && !c.isPulse(s, sec) {
+			continue
+		}
+		b := s.server.At(sec)
+		if b == nil {
+			break
+		}
+		n := c.packetsIn(s, b)
+		isBefore := n < max(v.rate/2, 2*s.server.Base) && sec < c.streak.firstSecond()
+		if isBefore && n < c.minRateAt(s.server.Base) {
+			break
+		}
+		first = *b
+		if isBefore {
+			break
+		}
+	}
+	return first
+}
+
+// packetsIn returns how many packets of the family came in a second.
+func (c *course) packetsIn(s *serverSecond, b *measure.Second) float64 {
+	switch c.family {
+	case ofGuesses:
+		x := s.server.Sum(b.Sec, 1)
+		return s.server.CountGuesses(&x, 1, s.Now)
+	case ofJunk:
+		return float64(b.Junk + b.Strange)
+	}
+	return float64(b.Queries)
+}
+
+// packetSort returns the sort of packets that the course is about.
+func (c *course) packetSort() measure.Sort {
+	switch c.family {
+	case ofGuesses:
+		return measure.Guesses
+	case ofJunk:
+		return measure.Junk
+	}
+	return measure.Queries
+}
+
+// addSecond adds a second to the sums of the incident; nil is one without packets.
+func (c *course) addSecond(s *serverSecond, b *measure.Second) {
+	if b == nil {
+		return
+	}
+	in := c.in
+	n := c.packetsIn(s, b)
+	in.Requests += uint64(n)
+	in.Replies += uint64(b.Replies)
+	in.BytesIn += b.BytesIn + b.JunkBytes
+	in.BytesOut += b.BytesOut
+	in.Peak = max(in.Peak, c.addToRate(b.Sec, n))
+	c.packets += n
+	c.seconds++
+	c.summary.totals.Add(b)
+	c.summary.paneSeconds++
+}
+
+// meanRate returns the rate of the incident so far.
+func (c *course) meanRate() float64 { return measure.Share(c.packets, c.seconds) }
+
+// minRate returns the rate below which a second does not continue the incident.
+func (c *course) minRate() float64 {
+	return max(c.minRateAt(c.in.Baseline-c.joinedBase), liveShare*c.meanRate())
+}
+
+// minRateAt returns what is more than a calm day has of the family, at that baseline.
+func (c *course) minRateAt(baseline float64) float64 {
+	switch c.family {
+	case ofGuesses:
+		return minLiveGuesses
+	case ofJunk:
+		return minLiveJunk
+	}
+	return 2*baseline + minLiveQueries
+}
+
+// An open incident continues while its rate is at least liveShare of its mean rate and at
+// least so many packets a second, of queries besides twice the baseline. Chosen: more than a
+// calm day has of each.
+const (
+	liveShare      = 0.25
+	minLiveGuesses = 1
+	minLiveJunk    = 5
+	minLiveQueries = 3
+)
+
+// updateIncident adds the second that ends to the open incident if it qualifies, and closes
+// the incident when none has for the quiet time.
+func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
+	in := c.in
+	defer c.addPane(s)
+	if !c.continues(s, v, rate) {
+		c.summary.addProofs(s.server, c.countedTo, s.Now-measure.EchoDelay)
+		if c.isActive {
+			c.isActive, c.pauseStart = false, s.Now
+		}
+		if c.isOver(s) {
+			c.closeIncident(s)
+		}
+		return
+	}
+	if !c.isActive {
+		c.resume(s)
+	}
+	c.longestRun = max(c.longestRun, s.Now-c.runStart+1)
+	c.lastSec, c.isActive, c.pauseStart = s.Now, true, 0
+	if one := s.server.At(s.Now); one != nil {
+		n := c.packetsIn(s, one)
+		if isLast := c.countedTo == s.Now-1 && n >= c.minRateAt(in.Baseline-c.joinedBase); isLast || n >= c.minRate() {
+			c.countUpTo(s, s.Now)
+		}
+	}
+	c.summary.addProofs(s.server, c.countedTo, s.Now-measure.EchoDelay)
+	s.server.MergeSources(&c.sources, c.packetSort())
+	if !c.isDescribedAlone && s.Now-c.firstSec >= aloneAfter && 2*v.rate >= c.meanRate() { // the sketches hold nothing from before it any more
+		c.isDescribedAlone = true
+		c.describe(s, v)
+	}
+	if c.updateLeak() {
+		s.announce(in, Changes)
+	}
+	if in.Peak >= 2*c.announcedPeak {
+		c.announcedPeak = in.Peak
+		c.describe(s, v)
+		s.announce(in, Changes)
+	}
+}
+
+// countUpTo adds the seconds after the last one that was counted. A second qualifies by the mean
+// of three, so the one or two after the flood do as well. They are counted if another loud one
+// follows, or if more than usual came in them: the flood ended in their midst. Otherwise the
+// incident would have more packets than came from its start to its end.
+func (c *course) countUpTo(s *serverSecond, last int32) {
+	for sec := max(c.countedTo+1, last-measure.BinSeconds+1); sec <= last; sec++ {
+		c.addSecond(s, s.server.At(sec))
+		s.server.MergeShape(&c.shape, c.packetSort(), sec)
+	}
+	c.countedTo, c.lastEnd = last, s.secondEnd()
+	if b := s.server.At(last); b != nil && c.packetSort() == measure.Queries {
+		c.lastEnd = b.LastQuery(c.lastEnd, int(math.Ceil(c.in.Baseline)))
+	}
+}
+
+// aloneAfter is how many seconds after its start the sketches hold nothing but the incident:
+// two panes.
+const aloneAfter = 2 * measure.PaneSeconds
+
+// pulseGap is how long a pause between two pulses lasts at least, in seconds. Chosen: one
+// more than the three seconds that the rate is a mean of.
+const pulseGap = 4
+
+// considerKind lets a verdict of another kind replace that of the incident: one of a higher
+// level, or a surer one of the same level, after betterFor seconds. A surer verdict of the
+// same kind refreshes the description.
+func (c *course) considerKind(s *serverSecond, v verdict) {
+	in := c.in
+	if v.kind == in.Kind && c.isActive {
+		if v.weight.Value > in.Weight.Value && 2*v.rate >= c.meanRate() { // not in its tail
+			c.describe(s, v)
+		}
+		c.betterStreak = 0
+		return
+	}
+	if v.kind == NoKind || v.kind.Level() < in.Level || v.weight.Value < in.Weight.Value+betterBy && v.kind.Level() == in.Level {
+		c.betterStreak = 0
+		return
+	}
+	if c.betterStreak++; c.betterStreak < betterFor {
+		return
+	}
+	c.betterStreak = 0
+	s.changeKind(in, v.kind, s.secondEnd())
+	c.describe(s, v)
+	c.trial = s.restartTrial(in, c.trial)
+	s.announce(in, Changes)
+}
+
+// A verdict replaces another one of the same level if its weight is higher by betterBy
+// for betterFor seconds. Chosen: less than one point of evidence, and long enough that a
+// single second does not rename an attack.
+const (
+	betterBy  = 0.05
+	betterFor = 3
+)
+
+// closeIncident ends the incident at the last second that qualified.
+func (c *course) closeIncident(s *serverSecond) {
+	in := c.in
+	s.setEnd(in, c.lastEnd, c.family)
+	c.summary.addProofs(s.server, c.countedTo, s.Now)
+	c.conclude(s, in.End)
+	s.closeIncident(in, c.incidentFamily(in.Kind))
+	c.in, c.streak, c.wasRefused = nil, streak{}, false
+}
+
+// conclude describes the incident once more, as a whole that ends at end, and writes the final
+// advice.
+func (c *course) conclude(s *serverSecond, end int64) {
+	c.updateTotals(end)
+	c.describeWhole(s, end)
+	c.describeServers(s, end)
+	c.toldLeak = false
+	c.updateLeak()
+	s.concludeTrial(c.in, c.trial, s.features[measure.OneWay] > 0)
+	c.trial = nil
+}
+
+// finish announces the incident that is open when the capture ends.
+func (c *course) finish(s *serverSecond) {
+	switch {
+	case c.in == nil:
+	case !c.isActive: // its last second lies inside the capture
+		c.closeIncident(s)
+	default:
+		c.countUpTo(s, s.Now)
+		c.summary.addProofs(s.server, c.lastSec, s.Now)
+		c.conclude(s, s.captureEnd())
+		s.announce(c.in, Ends)
+		c.in = nil
+	}
+}

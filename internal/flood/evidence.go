@@ -1,0 +1,284 @@
+package flood
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"qsniff/dissect"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/flood/measure"
+)
+
+// account is what evidence on a server is written from: the totals of the incident so far,
+// and the features of a window, which are of the last verdict that described the incident or,
+// in sum, of the panes in it.
+type account struct {
+	in       *Incident
+	server   *measure.Server
+	totals   *measure.Totals
+	features *measure.Features // of the window
+	lim      *Thresholds
+	whole    span // of the incident so far
+	window   span // of the features
+	sample   span // of those features that are of sampled panes: of the window, or of the whole
+	sampled  *measure.Features
+}
+
+// writeEvidence fills in the evidence on a server, in sentences, and the figures that go with
+// it.
+func (a *account) writeEvidence(family family) {
+	in, t := a.in, a.totals
+	s := sentences(in.Evidence[:0])
+	switch family {
+	case ofGuesses:
+		a.addGuesses(&s)
+	case ofJunk:
+		a.addJunk(&s)
+	default:
+		in.Completion, in.Challenged, in.GivesChallenges = -1, int(min(t.Challenged, 1<<30)), a.server.LastChallenge > 0
+		if a.server.LastChallenge > 0 && t.Challenged > 0 {
+			in.Completion = min(1, measure.Share(float64(t.Echoed), float64(t.Challenged)))
+			in.dropMissing(measure.Completion)
+		}
+		a.addQueries(&s)
+	}
+	in.addOwn(&s)
+	in.Answered = -1
+	if a.features[measure.OneWay] == 0 && t.Packets > 0 {
+		in.Answered = min(1, measure.Share(float64(t.Replies), float64(t.Packets)))
+	}
+	s.groupBySpan()
+	in.Evidence = s
+}
+
+// addOwn adds which of the busiest sources are one's own tools, or have the address of one.
+func (in *Incident) addOwn(s *sentences) {
+	var names []string
+	for i := range in.Top {
+		if x := &in.Top[i]; in.Own.Has(x.Addr) && in.StandsOut(x) {
+			names = append(names, x.Addr.String())
+		}
+	}
+	all := uint64(len(names))
+	if all == 0 {
+		return
+	}
+	are := strings.Join(names, ", ") + digits.Noun(all, " is an address", " are addresses") + " that --own names"
+	switch {
+	case in.Kind == OwnToolStorm:
+		s.add("%s, and brought back challenges that the server gave to nobody else", are)
+	case in.Level == Info:
+		s.add("%s", are)
+	default:
+		s.add("%s, but most of what counts here brought no challenge back that the server gave to it alone: it may be forged, and counts as anybody's", are)
+	}
+}
+
+// dropMissing takes a feature off the list of those that the capture could not give.
+func (in *Incident) dropMissing(f measure.Feature) {
+	in.Missing = slices.DeleteFunc(in.Missing, func(name string) bool { return name == measure.Meanings[f].Name })
+}
+
+// addQueries adds the evidence of floods, reflections, crowds and pollers.
+func (a *account) addQueries(s *sentences) {
+	f, t := a.features, a.totals
+	window, whole := s.within(a.window), s.within(a.whole)
+	if a.in.Kind == Reflection {
+		window.add("the server is used against %s that %s", plural("host", max(f[measure.RepeatCount], 1)), verb(f[measure.RepeatCount], "keeps asking", "keep asking"))
+	}
+	a.addRate(whole)
+	oneWay := f[measure.OneWay] > 0
+	switch {
+	case a.in.Completion >= 0:
+		whole.add("%s", describeCompletion(a.in.Completion, t.Challenged))
+	case !oneWay && a.server.LastChallenge == 0:
+		whole.add("the server asked for no challenge, so that no source could prove its address")
+		a.in.dropMissing(measure.Completion)
+	}
+	a.addReplies(whole)
+	if share := measure.Share(float64(t.Unreachable), float64(t.Replies)); !oneWay && share >= 0.005 {
+		whole.add("%s of %s came back as ICMP errors: their receivers had not asked", percent(min(share, 1)), digits.Counted(t.Replies, "reply", "replies"))
+	}
+	a.addSourceOddities(s.within(a.sample))
+	if f[measure.Prefix] >= 0.5 && f[measure.PrefixHosts] > 1 && len(a.in.Prefixes) > 0 {
+		window.add("%s of %s from %s, from at least %.0f hosts in it", percent(f[measure.Prefix]), a.queriesOf(f), a.in.Prefixes[0].Prefix, f[measure.PrefixHosts])
+	}
+	if f[measure.HeavyCount] >= 8 && f[measure.Heavy] >= 0.3 {
+		window.add("%.0f sources sent %s/s or more each", f[measure.HeavyCount], count(a.lim.FewUnproven))
+	}
+	if oneWay && f[measure.EchoLike] > 0 {
+		window.add("%s of the queries were followed by what looks like a challenge brought back", percent(f[measure.EchoLike]))
+	}
+	if f[measure.Pace] < 0.4 && f[measure.RateNow] >= 200 {
+		s.within(span{max(a.window.from, a.window.to-1e9), a.window.to}).add("%s queries, evenly paced, as one sender does", count(f[measure.RateNow]))
+	}
+	if a.in.Kind == FloodSuspect {
+		s.add("a crowd with unusual habits cannot be ruled out")
+	}
+}
+
+// describeCompletion returns how often sources were challenged, and which share of the times they
+// brought the challenge back.
+func describeCompletion(share float64, challenged uint64) string {
+	switch {
+	case challenged == 1 && share >= 0.5:
+		return "one source was challenged, and brought the challenge back"
+	case challenged == 1:
+		return "one source was challenged, and did not bring the challenge back"
+	case share == 0:
+		return fmt.Sprintf("sources were challenged %s times, and never brought the challenge back", count(float64(challenged)))
+	}
+	return fmt.Sprintf("sources were challenged %s times, and brought the challenge back in %s of them", count(float64(challenged)), percent(share))
+}
+
+// addRate adds the rate, and from how many sources it came.
+func (a *account) addRate(s timedSentences) {
+	in := a.in
+	text := count(in.Mean) + " queries/s on average"
+	if in.Pulses > 1 {
+		text += ", pauses included"
+	}
+	if in.Baseline > 0 {
+		text += " (usual: " + count(in.Baseline) + ")"
+	}
+	if (in.Kind == FloodFew || in.Kind == OwnToolStorm) && len(in.Top) > 0 && in.Share(in.Top[0].Low) >= mostShare {
+		s.add("%s, most of them from %s", text, in.Top[0].Addr) // how many others came by is beside the point
+		return
+	}
+	if each := float64(in.Requests) / max(in.Sources, 1); in.IsSampled {
+		s.add("%s, in samples from %s at least", text, plural("source", in.Sources))
+		return
+	} else if in.Sources >= 1.5 {
+		s.add("%s from %s, %s each", text, plural("source", in.Sources), count(each))
+		return
+	}
+	s.add("%s from one source", text)
+}
+
+// addReplies adds how many replies the server sent in the meantime, of all requests.
+func (a *account) addReplies(s timedSentences) {
+	t := a.totals
+	if a.features[measure.OneWay] > 0 || t.Packets == 0 {
+		return
+	}
+	if t.Replies == 0 {
+		s.add("%s sent no reply to %s", a.servers(), digits.Counted(t.Packets, "request"))
+		return
+	}
+	s.add("%s sent %s, challenges included, to %s of all kinds (%s), %s the bytes", a.servers(), digits.Counted(t.Replies, "reply", "replies"),
+		digits.Counted(t.Packets, "request"), percent(min(1, measure.Share(float64(t.Replies), float64(t.Packets)))),
+		times(measure.Share(float64(t.BytesOut), float64(t.BytesIn))))
+}
+
+// servers returns what the evidence calls that which was asked.
+func (a *account) servers() string {
+	if a.in.Target.IsNetwork() {
+		return "the servers"
+	}
+	return "the server"
+}
+
+// mostShare is the share from which on a source sends most, namedShare that from which on it
+// is worth naming in a sentence. Chosen: who blocks a source with less than a tenth notices
+// little.
+const (
+	mostShare  = 0.5
+	namedShare = 0.1
+)
+
+// addBusiest adds a sentence on the busiest source of an incident, or that none stands out.
+func (s timedSentences) addBusiest(in *Incident, what string) {
+	if len(in.Top) == 0 {
+		return
+	}
+	switch share := in.Share(in.Top[0].Low); {
+	case share == 1:
+		s.add("%s sent all of %s", in.Top[0].Addr, what)
+	case share >= namedShare:
+		s.add("%s sent at least %s of %s", in.Top[0].Addr, percent(share), what)
+	case !in.HasLeader():
+		s.add("no source stands out among %s: blocking single addresses is useless", what)
+	}
+}
+
+func (a *account) queriesOf(f *measure.Features) string {
+	return digits.Counted(uint64(f[measure.WindowQueries]), "query", "queries")
+}
+
+// addSourceOddities adds a sentence for each feature of the sources that clients do not have.
+func (a *account) addSourceOddities(s timedSentences) {
+	f, sources := a.sampled, a.in.Sources
+	of := a.queriesOf(f)
+	s.addBusiest(a.in, of)
+	if f[measure.Alien] >= 0.005 && sources >= 20 {
+		s.add("%s of %s from impossible addresses (of random addresses 14 %% are)", percent(f[measure.Alien]), of)
+	}
+	if f[measure.TTL1] >= 0.7 && sources >= 20 {
+		s.add("time to live %.0f on %s of %s", f[measure.TTL], percent(f[measure.TTL1]), of)
+	}
+	if f[measure.TTLX] >= 0.1 {
+		s.add("%s of %s with a time to live that no usual system sends", percent(f[measure.TTLX]), of)
+	}
+	sampled := func(n float64) string { return digits.Counted(uint64(n), "sampled query", "sampled queries") }
+	if f[measure.Port1] >= 0.5 && sources >= 3 {
+		s.add("source port %.0f on %s of %s", f[measure.Port], percent(f[measure.Port1]), sampled(f[measure.PortQueries]))
+	}
+	if f[measure.Print1] >= 0.9 {
+		s.add("the same payload in %s of %s", percent(f[measure.Print1]), sampled(f[measure.PrintQueries]))
+	}
+}
+
+// addGuesses adds the evidence of challenges that were never issued.
+func (a *account) addGuesses(s *sentences) {
+	in, t := a.in, a.totals
+	whole := s.within(a.whole)
+	all := max(t.WithChallenge, in.Requests)
+	whole.add("%s/s with challenges that the server never gave out, %s of %s with a challenge", digits.Counted(uint64(in.Mean+0.5), "request"),
+		percent(measure.Share(float64(in.Requests), float64(all))), digits.Counted(all, "request"))
+	a.addReplies(whole)
+	s.within(span{in.TopFrom, in.TopTo}).addBusiest(in, digits.Counted(in.TopOf, "such request"))
+}
+
+// addJunk adds the evidence of datagrams that are nothing known.
+func (a *account) addJunk(s *sentences) {
+	in, t := a.in, a.totals
+	n := uint64(in.Mean + 0.5)
+	whole := s.within(a.whole)
+	if t.Junk >= t.Strange {
+		whole.add("%s/s that %s with FF FF FF FF and %s nothing known", digits.Counted(n, "datagram"), digits.Noun(n, "begins", "begin"), digits.Noun(n, "is", "are"))
+	} else {
+		whole.add("%s/s that %s no query and %s to no session", digits.Counted(n, "datagram"), digits.Noun(n, "is", "are"), digits.Noun(n, "belongs", "belong"))
+	}
+	all := t.Junk + t.Strange + t.Packets
+	whole.add("%s of %s to the server, from %s", percent(measure.Share(float64(t.Junk+t.Strange), float64(all))), digits.Counted(all, "datagram"), plural("source", in.Sources))
+	if a.features[measure.OneWay] == 0 {
+		whole.add("the server sent %s to all of them together", digits.Counted(t.Replies, "reply", "replies"))
+	}
+	s.within(span{in.TopFrom, in.TopTo}).addBusiest(in, digits.Counted(in.TopOf, "such datagram"))
+}
+
+// listMissing appends the names of the features that the capture could not give. The
+// completion of a protocol without a challenge is none of them: no capture can give it.
+func listMissing(dst []string, f *measure.Features, p *dissect.Proto) []string {
+	oneWay, proves := f[measure.OneWay] > 0, p == nil || p.Proof() == dissect.TokenProof
+	if proves && (oneWay || math.IsNaN(f[measure.Completion])) {
+		dst = append(dst, "C")
+	}
+	if oneWay {
+		dst = append(dst, "ans", "amp", "icmp", "bad")
+	}
+	if math.IsNaN(f[measure.Pace]) {
+		dst = append(dst, "iod")
+	}
+	return append(dst, "known")
+}
+
+// listFeatures appends the published features with their names.
+func listFeatures(dst []FeatureValue, f *measure.Features) []FeatureValue {
+	for i, v := range f[:measure.Published] {
+		dst = append(dst, FeatureValue{measure.Meanings[i].Name, v})
+	}
+	return dst
+}

@@ -1,0 +1,375 @@
+package other
+
+import (
+	"encoding/binary"
+
+	"qsniff/dissect"
+	"qsniff/internal/base/lru"
+	"qsniff/internal/flood/measure"
+	"qsniff/internal/flood/sketch"
+	"qsniff/internal/track"
+)
+
+// Table holds the hosts that are known to have servers, and what comes to them besides
+// queries.
+type Table struct {
+	// Judged reports whether the datagrams to an end that are no query and of no session are
+	// judged elsewhere; nil: none are.
+	Judged func(track.End) bool
+	// Decide is called with each event of a spell. What it returns for Ripens says whether an
+	// incident was opened, and the spell is followed to its end.
+	Decide func(h *Host, class int, s *Spell, e Event) bool
+	// IsCounted reports whether Total, Peak and Sessions count what comes to a host; nil: all.
+	IsCounted func(*track.Host) bool
+	// Total is what came in all, Peak the second in which most of no session came to one
+	// host, and Sessions how many packets of sessions came to one in a second at most.
+	Total    Traffic
+	Peak     Peak
+	Sessions uint64
+
+	classes     []Class
+	serverPorts portSet
+	amplifying  portSet
+
+	key       measure.Key
+	now       int32
+	known     *lru.Table[track.Host, known]
+	heavy     []*Host
+	most      int
+	noRoom    uint64                     // packets whose host could not be watched closely
+	forgotten int                        // hosts that are watched closely and not known any more
+	marks     [1 << markBits / 64]uint64 // of hosts that were known
+	cache     [cachePlaces]cached
+	session   *sketch.Recent
+	half      *sketch.Recent // flows in which the host agreed to a connection
+	agreed    *sketch.Recent // the same, with the number to acknowledge
+	pieces    [fragmentPlaces]piece
+	views     []*view
+	spare     []*view
+}
+
+// cached is a host that was looked up, and what is known of it: nil if nothing is.
+type cached struct {
+	host  track.Host
+	known *known
+	isSet bool
+}
+
+// known is a host with servers.
+type known struct {
+	id          uint64 // hash of its address
+	sec         int32
+	sessions    uint32   // packets of sessions in that second
+	others      uint32   // and all others
+	bytes       uint64   // of these others
+	lastOut     int32    // it sent something; 0: never
+	lead        uint8    // class of the first of the others
+	leads       [2]tally // of that class, in this second and the one before
+	heavy       *Host    // nil: it is not watched closely
+	isUncounted bool     // not of those that IsCounted names
+}
+
+// piece says of what class the fragments of a datagram are.
+type piece struct {
+	sum   uint32
+	sec   int32
+	class uint8
+}
+
+// Traffic counts packets and their bytes, with the headers of IP and of what is on top.
+type Traffic struct{ Packets, Bytes uint64 }
+
+func (t *Traffic) add(bytes uint32) {
+	t.Packets++
+	t.Bytes += uint64(bytes)
+}
+
+// New returns a table of size times the usual size.
+func New(size float64) *Table {
+	t := &Table{most: min(max(int(heavyHosts*size), 8), heavyHosts),
+		known:   lru.New[track.Host, known](max(int(knownHosts*size), 16)),
+		session: sketch.NewRecent(sessionBytes), half: sketch.NewRecent(handshakeBytes), agreed: sketch.NewRecent(handshakeBytes)}
+	for i := range amplifiers {
+		t.amplifying.add(amplifiers[i].port)
+	}
+	t.Know(nil, nil)
+	return t
+}
+
+// Know sets at which ports servers are met, and which messages of other games sightings
+// have the numbers of.
+func (t *Table) Know(ports []uint16, foreign []*dissect.ForeignType) {
+	for _, port := range ports {
+		t.serverPorts.add(port)
+	}
+	t.classes = Classes(foreign)
+}
+
+// Classes lists the classes.
+func (t *Table) Classes() []Class { return t.classes }
+
+// IsFull reports whether hosts that get much could not be watched closely.
+func (t *Table) IsFull() bool { return t.noRoom > 0 }
+
+// find returns what is known of a host; nil if nothing is.
+func (t *Table) find(h *track.Host) *known {
+	i := placeOf(h)
+	c := &t.cache[i%cachePlaces]
+	if c.isSet && c.host == *h {
+		return c.known
+	}
+	if t.marks[i/64]&(1<<(i%64)) == 0 {
+		return nil
+	}
+	*c = cached{*h, t.known.Peek(*h), true}
+	return c.known
+}
+
+// placeOf is a cheap hash of a host: who aims at one place makes searches slower and
+// nothing else.
+func placeOf(h *track.Host) uint32 {
+	x := binary.LittleEndian.Uint64(h[8:]) ^ binary.LittleEndian.Uint64(h[:8])
+	return uint32(x * 0x9e3779b97f4a7c15 >> (64 - markBits))
+}
+
+// learn notes that a host has servers, and returns what is known of it.
+func (t *Table) learn(h *track.Host) *known {
+	k := t.find(h)
+	if k != nil && k.sec == t.now {
+		return k
+	}
+	if k = t.known.Get(*h); k == nil {
+		k = t.addHost(h)
+	}
+	k.begin(t.now)
+	return k
+}
+
+// addHost makes room for a host that is new.
+func (t *Table) addHost(h *track.Host) *known {
+	k, gone := t.known.Put(*h)
+	*k = known{id: t.key.HashHost(h), sec: t.now, isUncounted: t.IsCounted != nil && !t.IsCounted(h)}
+	if gone != nil {
+		t.cache[placeOf(&gone.Key)%cachePlaces] = cached{}
+		if gone.Val.heavy != nil {
+			gone.Val.heavy.forget(&gone.Val)
+			t.forgotten++
+		}
+	}
+	if t.forgotten > 0 {
+		t.recall(k, h)
+	}
+	i := placeOf(h)
+	t.marks[i/64] |= 1 << (i % 64)
+	t.cache[i%cachePlaces] = cached{*h, k, true}
+	return k
+}
+
+// forget gives a host that is watched closely what was known of it: the table has other
+// use for the place.
+func (h *Host) forget(k *known) {
+	h.own = *k
+	h.known, h.isForgotten = &h.own, true
+}
+
+// recall finds a host among those that were forgotten and are still watched closely.
+func (t *Table) recall(k *known, host *track.Host) {
+	for _, h := range t.heavy {
+		if h.isForgotten && h.Addr == *host {
+			*k = h.own
+			h.known, h.isForgotten = k, false
+			t.forgotten--
+			return
+		}
+	}
+}
+
+// begin begins a second.
+func (k *known) begin(now int32) {
+	if k.sec == now {
+		return
+	}
+	k.leads[1] = tally{}
+	if k.sec == now-1 {
+		k.leads[1] = k.leads[0]
+	}
+	k.sec, k.sessions, k.others, k.bytes, k.leads[0] = now, 0, 0, 0, tally{}
+}
+
+// Sight takes a packet, and reports whether it is of a class that has a name of its own,
+// the replies of an amplifier or a message of another game: then it is nobody else's.
+func (t *Table) Sight(s *track.Sighting, key measure.Key) (isNamed bool) {
+	t.key = key
+	switch s.What {
+	case track.IsLogin, track.IsWelcome, track.IsRejected: // said of packets that were sighted
+		return false
+	case track.IsRequest:
+		if s.Flags&track.Weak == 0 {
+			t.learn(&s.Dst)
+			return false
+		}
+	case track.IsReply, track.IsChallenge, track.IsPart:
+		if k := t.find(&s.Src); k != nil {
+			t.countSent(k)
+		}
+		return false
+	case track.IsUnreachable: // it goes to who sent what it quotes
+		if k := t.find(&s.Src); k != nil {
+			t.countError(k, s)
+		}
+		return false
+	}
+	if k := t.find(&s.Src); k != nil {
+		t.countSent(k)
+		t.noteSession(k, s)
+	}
+	k := t.find(&s.Dst)
+	if k == nil {
+		if !t.isToServer(s) {
+			return false
+		}
+		k = t.learn(&s.Dst)
+	}
+	if s.Flags&track.Joined != 0 { // its fragments were counted
+		return false
+	}
+	class := t.classify(k, s)
+	if class == noClass {
+		return false
+	}
+	t.count(k, class, s)
+	return class >= ownClasses && class < inSession
+}
+
+// isToServer reports whether a packet tells by itself that its receiver has servers.
+func (t *Table) isToServer(s *track.Sighting) bool {
+	if s.Foreign != 0 {
+		return !t.isReply(s)
+	}
+	switch s.What {
+	case track.IsOther, track.IsJunk, track.IsOpened:
+		return t.serverPorts.has(s.DstPort) && !t.serverPorts.has(s.SrcPort)
+	}
+	return false
+}
+
+// isReply reports whether a message of another game is one that servers send.
+func (t *Table) isReply(s *track.Sighting) bool {
+	return t.foreignClass(s) != noClass && t.classes[t.foreignClass(s)].Sessions
+}
+
+// foreignClass returns the class of a message of another game.
+func (t *Table) foreignClass(s *track.Sighting) int {
+	class := ownClasses + len(amplifiers) + int(s.Foreign) - 1
+	if s.Foreign == 0 || class >= len(t.classes) {
+		return noClass
+	}
+	return class
+}
+
+// count counts a packet to a host.
+func (t *Table) count(k *known, class int, s *track.Sighting) {
+	k.begin(t.now)
+	if !k.isUncounted {
+		t.Total.add(s.Wire)
+	}
+	if class == inSession {
+		k.sessions++
+		if !k.isUncounted {
+			t.Sessions = max(t.Sessions, uint64(k.sessions))
+		}
+		return
+	}
+	k.others++
+	k.bytes += uint64(s.Wire)
+	k.countLead(class, s)
+	if h := k.heavy; h != nil {
+		t.countAt(h, class, s)
+	} else if k.others >= promote {
+		t.watch(k, s)
+	}
+	if n := uint64(k.others); n > t.Peak.Packets && !k.isUncounted {
+		t.Peak = Peak{Traffic: Traffic{n, k.bytes}, Host: s.Dst, sec: t.now}
+		if s.What == track.IsUnreachable {
+			t.Peak.Host = s.Src
+		}
+	}
+}
+
+// countAt counts a packet to a host that is watched closely. Once there are promote of its
+// class in a second, their sources are told apart.
+func (t *Table) countAt(h *Host, class int, s *track.Sighting) {
+	x := &h.spells[class]
+	if x.view == nil && h.now[class].packets == promote-1 {
+		x.view = t.takeView()
+	}
+	h.count(class, s, t.key)
+}
+
+// countError counts an ICMP error about something that the host sent, or did not.
+func (t *Table) countError(k *known, s *track.Sighting) { t.count(k, icmpClass, s) }
+
+// countSent counts what a host sends.
+func (t *Table) countSent(k *known) {
+	k.lastOut = t.now
+	if k.heavy != nil {
+		k.heavy.sent++
+	}
+}
+
+// countLead counts a packet of the class that leads, so that those are known which came
+// before the host was watched closely. Another one leads where none of the old came in this
+// second or the one before.
+func (k *known) countLead(class int, s *track.Sighting) {
+	if k.lead != uint8(class) {
+		if k.leads[0].packets+k.leads[1].packets > 0 {
+			return
+		}
+		k.lead = uint8(class)
+	}
+	k.leads[0].add(s)
+}
+
+// watch begins to watch a host closely, if there is room.
+func (t *Table) watch(k *known, s *track.Sighting) {
+	h := t.makeRoom()
+	if h == nil {
+		t.noRoom++
+		return
+	}
+	host := s.Dst
+	if s.What == track.IsUnreachable {
+		host = s.Src
+	}
+	*h = Host{Addr: host, slot: h.slot, born: t.now, lastIn: t.now, known: k}
+	h.now[k.lead], h.spells[k.lead].before = k.leads[0], k.leads[1]
+	h.spells[k.lead].view = t.takeView()
+	k.heavy = h
+}
+
+// makeRoom returns a place for one more host: a new one, or that of the host that was quiet
+// longest; nil if none was for idleFor seconds, or all have open incidents.
+func (t *Table) makeRoom() *Host {
+	if len(t.heavy) < t.most {
+		h := &Host{slot: len(t.heavy)}
+		t.heavy = append(t.heavy, h)
+		return h
+	}
+	var oldest *Host
+	for _, h := range t.heavy {
+		if (h.isForgotten || t.now-h.lastIn >= idleFor) && !h.isBusy() && (oldest == nil || h.lastIn < oldest.lastIn) {
+			oldest = h
+		}
+	}
+	switch {
+	case oldest == nil:
+	case oldest.isForgotten:
+		t.forgotten--
+	default:
+		oldest.known.heavy = nil
+	}
+	return oldest
+}
+
+// idleFor is how many seconds a host must be quiet to make room for another.
+const idleFor = 60

@@ -1,0 +1,237 @@
+package flood
+
+import (
+	"fmt"
+	"net/netip"
+
+	"qsniff/dissect"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/flood/measure"
+	"qsniff/internal/flood/other"
+	"qsniff/internal/flood/sketch"
+	"qsniff/internal/track"
+)
+
+// others finds floods of what is no query, at hosts that have servers.
+type others struct {
+	*book
+	*other.Table
+	servers *servers
+	open    map[*other.Spell]*Incident // never more than openIncidents
+	limits  other.Limits
+}
+
+func newOthers(b *book, servers *servers, size float64) *others {
+	x := &others{book: b, Table: other.New(size), servers: servers, open: map[*other.Spell]*Incident{}, limits: limitsOfOthers(&b.lim)}
+	x.Judged, x.Decide = x.isJudged, x.decide
+	return x
+}
+
+func limitsOfOthers(lim *Thresholds) other.Limits {
+	return other.Limits{Scale: lim.OtherScale, Factor: lim.OtherFactor, Fast: lim.FastTicks, Slow: lim.SlowTicks,
+		Quiet: lim.Quiet.Seconds(), Share: liveShare}
+}
+
+// Know tells the detector at which ports servers are met, and which messages of other games
+// sightings have the numbers of.
+func (d *Detector) Know(ports []uint16, foreign []*dissect.ForeignType) {
+	d.others.Know(ports, foreign)
+}
+
+// Others returns what else came than queries, to hosts with servers: in all, the second with
+// most of no session to one host, and the most packets of sessions to one in a second.
+func (d *Detector) Others() (all other.Traffic, peak other.Peak, sessions uint64) {
+	return d.others.Total, d.others.Peak, d.others.Sessions
+}
+
+// CountOthersAt makes Others count only what comes to hosts for which isOurs reports true. It is
+// called before the first sighting.
+func (d *Detector) CountOthersAt(isOurs func(netip.Addr) bool) {
+	d.others.IsCounted = func(h *track.Host) bool { return isOurs(h.Addr()) }
+}
+
+// isJudged reports whether what comes to an end and is no query is judged as junk: at a
+// server that is watched closely, of which both directions are seen.
+func (x *others) isJudged(e track.End) bool {
+	w := x.servers.find(&e.Host, e.Port)
+	return w != nil && w.LastSent != 0
+}
+
+// tick takes the second that ends.
+func (x *others) tick() { x.Tick(x.Now, x.secondEnd(), &x.limits) }
+
+// end announces the incidents that the capture leaves open.
+func (x *others) end() { x.End() }
+
+// decide does what an event asks for.
+func (x *others) decide(h *other.Host, class int, s *other.Spell, e other.Event) bool {
+	c := &x.Classes()[class]
+	in := x.open[s]
+	switch e {
+	case other.Ripens:
+		if x.isExplained(h, c, s) {
+			return false
+		}
+		return x.begin(h, c, s)
+	case other.Doubles:
+		x.describe(in, c, s)
+		x.announce(in, Changes)
+	case other.Ends:
+		x.close(in, c, s)
+	}
+	return true
+}
+
+// isExplained reports whether something else makes others send what came, where the host's
+// own packets were not captured: a query flood ICMP errors about the answers to forged
+// addresses, and the host's questions the replies of the few servers that it asks.
+func (x *others) isExplained(h *other.Host, c *other.Class, s *other.Spell) bool {
+	if c.Reflected && s.Blind && s.Sources() < fewReflectors {
+		return true
+	}
+	if !c.Errors {
+		return false
+	}
+	for _, w := range x.servers.heavy {
+		if w.End.Host == h.Addr && w.courses[ofQueries].in != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// begin opens an incident, if there is room.
+func (x *others) begin(h *other.Host, c *other.Class, s *other.Spell) bool {
+	in := x.openIncident(targetOf(h, c, s), OtherFlood, ofOthers, s.Start)
+	if in == nil {
+		return false
+	}
+	in.Class, in.Baseline, in.Frame = c, s.Usual, s.Frame
+	x.open[s] = in
+	x.describe(in, c, s)
+	x.advisor.Advise(in)
+	x.announce(in, Begins)
+	return true
+}
+
+// targetOf is the port that nearly all goes to, or the host.
+func targetOf(h *other.Host, c *other.Class, s *other.Spell) Target {
+	port, share := s.Port()
+	if !c.Ports || share < other.PortShare {
+		port = 0
+	}
+	return Target{End: netip.AddrPortFrom(h.Addr.Addr(), port), TCP: c.TCP && port != 0}
+}
+
+// OtherTarget is what most of a peak went to.
+func OtherTarget(p *other.Peak) Target {
+	return Target{End: netip.AddrPortFrom(p.Host.Addr(), p.Port), TCP: p.Port != 0 && p.Class.TCP}
+}
+
+// close ends an incident at the last second that qualified. One that goes on when the
+// capture ends stays open.
+func (x *others) close(in *Incident, c *other.Class, s *other.Spell) {
+	x.describe(in, c, s)
+	x.advisor.Advise(in)
+	delete(x.open, s)
+	if s.IsActive() {
+		x.announce(in, Ends)
+		return
+	}
+	in.End = s.LastEnd
+	x.closeIncident(in, ofOthers)
+}
+
+const (
+	// otherScore is what a rate above the bounds counts, otherMore what ten times as much as
+	// a flood needs counts besides.
+	otherScore, otherMore = 4, 2
+	otherMuch             = 10
+	// completedShare is the share of handshakes that are completed from which on who begins
+	// them is there: a crowd of clients, or bots with addresses of their own.
+	completedShare = 0.5
+	// completed is the name of that share as a feature.
+	completed = "completed"
+)
+
+// describe fills in what an incident shows now.
+func (x *others) describe(in *Incident, c *other.Class, s *other.Spell) {
+	in.Packets, in.BytesIn, in.PeakBytes = s.Packets, s.Bytes, s.PeakOf
+	end := s.LastEnd
+	if s.IsActive() {
+		end = x.secondEnd()
+	}
+	in.Peak, in.Pulses = s.Peak, s.Pulses
+	in.setMean(end)
+	in.Sources, in.SourcesError = min(s.Sources(), float64(s.Packets)), sketch.DistinctError
+	in.SourceSketch = s.Sketch()
+	x.busiest = s.Busiest(x.busiest)
+	in.Viewed = s.Viewed()
+	in.Top = appendTop(in.Top[:0], x.busiest, false)
+	for i := range in.Top {
+		if !c.Ports {
+			in.Top[i].Ports = 0
+		}
+		if in.Top[i].TTL == 0 { // around what came through a tunnel it is not known
+			in.Top[i].TTL = -1
+		}
+	}
+	score := float64(otherScore)
+	if s.Peak >= otherMuch*c.Least*x.lim.OtherScale {
+		score += otherMore
+	}
+	if w := x.weigh(score, s.Blind); w.Value > in.Weight.Value {
+		in.Weight = w
+	}
+	in.Level = Alert
+	if c.Handshakes && !s.Blind && float64(s.Completed) >= completedShare*float64(s.Packets) {
+		in.Level = Warn
+	}
+	in.Features = append(in.Features[:0], FeatureValue{c.Group, s.Peak})
+	if s.Usual > 0 {
+		in.Features = append(in.Features, FeatureValue{timesUsual, s.Peak / s.Usual})
+	}
+	if c.Handshakes && !s.Blind {
+		in.Features = append(in.Features, FeatureValue{completed, min(1, measure.Share(float64(s.Completed), float64(s.Packets)))})
+	}
+	writeOtherEvidence(in, c, s, end)
+}
+
+// writeOtherEvidence writes the evidence of an incident, which goes on or ends at end.
+func writeOtherEvidence(in *Incident, c *other.Class, s *other.Spell, end int64) {
+	var e sentences
+	whole := e.within(span{in.Start, end})
+	whole.add("%s in the busiest second (%s), %s; usual are %s/s", digits.Counted(uint64(s.Peak), "packet"), c.Says, bytesOf(s.PeakOf), count(s.Usual))
+	whole.add("%s; %s in the mean, with headers from IP's on", aim(in, c, s), digits.Counted(s.Bytes/max(s.Packets, 1), "byte"))
+	switch {
+	case !c.Handshakes:
+	case s.Blind:
+		in.Missing = append(in.Missing[:0], completed)
+	default:
+		whole.add("%s of the connections begun were completed", percent(min(1, measure.Share(float64(s.Completed), float64(s.Packets)))))
+	}
+	if c.Sessions && s.Blind {
+		whole.add("nothing that the host sends was captured, so its sessions count as well: it takes ten times as much to call this a flood")
+	}
+	in.TopFrom, in.TopTo = in.Start, end
+	whole.addBusiest(in, digits.Counted(in.Viewed, "such packet"))
+	in.Evidence = e
+}
+
+// aim says where it goes, and from where.
+func aim(in *Incident, c *other.Class, s *other.Spell) string {
+	to := "to the host"
+	if c.Ports {
+		to = "to many ports"
+		if port, share := s.Port(); port != 0 && share >= other.PortShare/2 {
+			to = fmt.Sprintf("to port %d", port)
+			if share < 1 {
+				to = percent(share) + " of it at least " + to
+			}
+		}
+	}
+	if in.Sources >= 0.5 {
+		return to + ", from " + plural("source", in.Sources)
+	}
+	return to
+}

@@ -1,0 +1,275 @@
+package monitor
+
+import (
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"qsniff/dissect"
+	"qsniff/internal/render/counters"
+	"qsniff/internal/track"
+	"qsniff/internal/track/stats"
+)
+
+// Options are what a Meter counts.
+type Options struct {
+	// Servers have counters of their own from the beginning.
+	Servers []netip.AddrPort
+	// MayList reports whether another server gets counters once it has answered; nil: any may.
+	MayList func(netip.AddrPort) bool
+	// MaxServers is how many such servers there can be at a time.
+	MaxServers int
+	// Scale multiplies the size of the table of requests that wait.
+	Scale float64
+	// Clock returns nanoseconds of a clock that is never set: it makes snapshots no more frequent
+	// than they have to be.
+	Clock func() int64
+}
+
+// Meter counts. It is a track.ProfileWatcher. It is for the goroutine that runs the pipeline,
+// but for Snapshot, which any may call.
+type Meter struct {
+	opt        Options
+	kinds      kinds
+	slots      *slots
+	pairs      pairs
+	clock      clock
+	incidents  incidentBook
+	window     window
+	lost       uint64 // stretches of packets that are missing
+	lastPacket int64  // Unix time
+	answered   uint16 // slot of the server whose answer was the last sighting; 0: it was none
+	expire     func(*request)
+
+	making  *making     // nil: no snapshot is being made
+	isAsked atomic.Bool // a snapshot is wanted
+	mu      sync.Mutex  // guards the fields below
+	last    *Snapshot
+	made    chan struct{} // closed with the next snapshot
+}
+
+// New returns a Meter of the messages of protos.
+func New(protos []*dissect.Proto, opt Options) *Meter {
+	size := max(int(openRequests*opt.Scale), pairWays)
+	m := &Meter{opt: opt, kinds: newKinds(protos), slots: newSlots(opt.Servers, min(opt.MaxServers, MostServers)), pairs: newPairs(size),
+		made: make(chan struct{})}
+	m.expire = func(r *request) { m.decide(r, Unanswered, uint64(r.open)) }
+	m.last = m.take(new(counters.Result))
+	m.last.made = 0 // the first one who asks gets another one
+	return m
+}
+
+// SetServers replaces Options.Servers and Options.MayList between two packets. Servers keep the
+// counters that they have.
+func (m *Meter) SetServers(named []netip.AddrPort, mayList func(netip.AddrPort) bool) {
+	m.slots.name(named)
+	m.opt.MayList = mayList
+}
+
+// Sight counts a packet.
+func (m *Meter) Sight(s *track.Sighting) {
+	m.answered, m.lastPacket = 0, s.Nanos
+	m.pass(s.Age, s.Nanos)
+	switch s.What {
+	case track.IsRequest, track.IsLogin:
+		m.addRequest(s)
+	case track.IsReply, track.IsChallenge, track.IsPart, track.IsWelcome, track.IsRejected:
+		m.addReply(s)
+	case track.IsJunk:
+		if s.Foreign == 0 {
+			m.slots.list[m.slots.find(&s.Dst, s.DstPort, s.ServerHash)].Junk.add(s)
+		}
+	case track.IsUnreachable:
+		if r := m.pairs.waiting(hashOf(s), ^dissect.Asked(0), &m.kinds, microsOf(s.Age)); r != nil {
+			m.decideOne(r, Unreachable)
+		}
+	}
+}
+
+// Foresee implements track.Foreseer.
+func (m *Meter) Foresee(s *track.Sighting) { m.pairs.foresee(hashOf(s)) }
+
+// hashOf returns a hash of both ends, whichever is the server.
+func hashOf(s *track.Sighting) uint64 { return s.FromHash() ^ s.ToHash() }
+
+// addRequest counts a request, and notes that it waits for an answer.
+func (m *Meter) addRequest(s *track.Sighting) {
+	at, kind := m.slots.find(&s.Dst, s.DstPort, s.ServerHash), m.kinds.of(s.Type)
+	x := m.slots.list[at]
+	x.In.add(s)
+	x.LastSeen, x.seen = s.Nanos, s.Age
+	n := uint64(s.Count())
+	x.kinds[kind].Messages += n
+	for _, r := range [...]*row{&x.row, &m.window.kinds[kind]} {
+		c := m.window.follow(r).countRequests(m.window.at, n)
+		c.BytesIn += n * uint64(s.Bytes)
+		c.wireIn += n * uint64(s.Wire)
+	}
+	if s.Asks == 0 || s.IsSample() { // nothing answers it, or the answer is hardly among the samples
+		return
+	}
+	now := microsOf(s.Age)
+	r, evicted := m.pairs.put(hashOf(s), kind, now)
+	if evicted.open > 0 {
+		m.decide(&evicted, Undecided, uint64(evicted.open))
+	}
+	if r.open > 0 && r.since.until(now) > lateWait {
+		m.decide(r, Unanswered, uint64(r.open))
+		r.open = 0
+	}
+	switch {
+	case r.open == 0:
+		r.since, r.flags, r.slot = now, 0, at
+	case r.open == 1<<16-1: // a client that asks so often at once is counted as far as it goes
+		m.decide(r, Undecided, 1)
+		return
+	default:
+		r.flags |= several
+	}
+	if s.Flags&track.HasKey != 0 {
+		r.flags |= isProven
+	}
+	r.open++
+}
+
+// addReply counts a reply, a challenge, a part of a reply or the answer to a login, and what it
+// answers.
+func (m *Meter) addReply(s *track.Sighting) {
+	at := m.slots.find(&s.Src, s.SrcPort, s.ServerHash)
+	x := m.slots.list[at]
+	x.Out.add(s)
+	hash, now := hashOf(s), microsOf(s.Age)
+	asks, isWhole, n := s.Asks, true, s.Count()
+	last := m.pairs.last(hash, now) // of the request that it answers, as far as that is known
+	kind := m.kinds.of(s.Type)
+	if last != nil {
+		kind = last.kind
+	}
+	if s.What == track.IsPart { // the first part alone does not show of what
+		asks, isWhole = dissect.LongAnswers, s.Flags&track.First != 0
+	}
+	if isWhole {
+		if r := m.pairs.waiting(hash, asks, &m.kinds, now); r != nil {
+			kind = r.kind
+			m.answer(r, s, at)
+		} else if !s.IsSample() {
+			x.Unasked++
+		}
+		x.kinds[m.kinds.of(s.Type)].Messages += uint64(n)
+	}
+	x.LastAnswer, x.seen = s.Nanos, s.Age
+	if last != nil && last.flags&isProven == 0 {
+		x.Unproven += uint64(s.Wire)
+	}
+	for _, r := range [...]*row{&x.row, &m.window.kinds[kind]} {
+		c := m.window.follow(r).cell(m.window.at)
+		if isWhole {
+			c.Replies += n
+		}
+		c.BytesOut += uint64(n) * uint64(s.Bytes)
+		c.wireOut += uint64(n) * uint64(s.Wire)
+	}
+}
+
+// answer counts that a request was answered by s, at the server at a place. A server that answers
+// for the first time gets its own counters; that first answer is among those of the others.
+func (m *Meter) answer(r *request, s *track.Sighting, at uint16) {
+	if at == 0 && s.Flags&track.Weak == 0 {
+		end := s.From()
+		if m.opt.MayList == nil || m.opt.MayList(end.AddrPort()) {
+			at = m.slots.discover(end, s.Age)
+		}
+	}
+	m.answered = at
+	took := r.since.until(microsOf(s.Age))
+	isKnown := r.flags&several == 0 // how long it took
+	switch {
+	case s.What == track.IsRejected:
+		m.decideOne(r, Refused)
+		return
+	case s.What == track.IsChallenge && !m.kinds.list[r.kind].asks.Has(dissect.AskChallenge):
+		m.decideOne(r, Challenged)
+		return
+	case isKnown && took > answerWait:
+		m.decideOne(r, Late)
+	default:
+		m.decideOne(r, Answered)
+	}
+	if isKnown {
+		x := m.slots.list[r.slot]
+		x.Times.add(Example{s.Frame, s.Nanos, took})
+		bucket := stats.BucketOf(took)
+		asked := m.window.pointOf(r.since)
+		for _, r := range [...]*row{&x.row, &m.window.kinds[r.kind]} {
+			c := m.window.follow(r).cell(asked)
+			r.times.Add(asked, bucket)
+			c.slowest = max(c.slowest, uint32(took/1000))
+		}
+	}
+}
+
+// decide counts what became of n requests of an entry.
+func (m *Meter) decide(r *request, o Outcome, n uint64) {
+	x := m.slots.list[r.slot]
+	x.kinds[r.kind].Outcomes[o] += n
+	at := m.window.pointOf(r.since)
+	m.window.follow(&x.row).cell(at).decide(o, uint32(n))
+	m.window.follow(&m.window.kinds[r.kind]).cell(at).decide(o, uint32(n))
+}
+
+// decideOne counts what became of one request of an entry, which waits no more.
+func (m *Meter) decideOne(r *request, o Outcome) {
+	m.decide(r, o, 1)
+	r.open--
+}
+
+// AddProfile notes what a server reports of itself, if the reply answers a request: others may be
+// forged.
+func (m *Meter) AddProfile(_ *track.Sighting, p *track.Profile) {
+	if m.answered == 0 {
+		return
+	}
+	x := m.slots.list[m.answered]
+	x.profile.Merge(p)
+	x.hasProfile = true
+}
+
+// Tick passes time.
+func (m *Meter) Tick(age, nanos int64) {
+	if m.clock.next > 0 {
+		m.pass(age, nanos)
+	}
+}
+
+// Lost counts packets that are missing from the capture.
+func (m *Meter) Lost(packets uint64) { m.lost++ }
+
+// End ends the capture. What still waits has no outcome, as it may be answered yet.
+func (m *Meter) End(age, nanos int64) { m.Tick(age, nanos) }
+
+// pass ends the seconds before age.
+func (m *Meter) pass(age, nanos int64) {
+	if m.clock.next == 0 {
+		m.window.start = age
+	}
+	m.clock.nanos, m.window.last = nanos, age
+	ended := m.clock.advance(age)
+	if ended == 0 {
+		return
+	}
+	m.window.move(age)
+	m.sweep()
+	m.pairs.sweep(microsOf(age), ended*int64(time.Second) > lateWait, m.expire)
+	for ; ended > 0; ended-- {
+		m.clock.seconds++
+		for _, x := range m.slots.list {
+			x.rates.close(m.clock.seconds, x.totals())
+		}
+	}
+}
+
+// totals returns the counters that rates are made of.
+func (x *slot) totals() totals {
+	return totals{x.In.Packets, x.Out.Packets, x.In.Bytes, x.Out.Bytes}
+}

@@ -1,0 +1,296 @@
+package messenger
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"time"
+
+	"qsniff/internal/monitor/notify"
+)
+
+// reportEvery is how often the counts go back. Chosen: as often as anybody looks.
+const reportEvery = time.Second
+
+// Options are what Serve needs besides its orders.
+type Options struct {
+	// Report returns the command that makes the report of a capture beside it.
+	Report func(capture string) (*exec.Cmd, error)
+	// Errors gets what goes wrong once nobody reads the output any more.
+	Errors io.Writer
+	clock  clock // nil: the system's
+}
+
+// server is Serve at work.
+type server struct {
+	opt     Options
+	config  notify.Config
+	posts   []*post       // for the goroutine of Serve; others take list()
+	hooks   []notify.Hook // of them
+	ports   []uint16      // that the sandbox lets hooks have; nil: any
+	reports *reportMaker  // nil: none are made
+	fleet   *fleetPost    // nil: there is none
+	isCheck bool          // no note will be sent
+	start   func(*post)   // starts the workers of a post
+	mu      sync.Mutex    // guards out, and changes of posts
+	out     *json.Encoder
+	last    []notify.SinkCounts
+}
+
+// Serve reads orders from in and carries them out, and writes notify.Reports to out. It opens all
+// sinks, drops the rights that it does not need, and serves until in is at its end; what is
+// still to be delivered then has lastWords.
+func Serve(in io.Reader, out io.Writer, o Options) error {
+	if o.clock == nil {
+		o.clock = systemClock{}
+	}
+	orders := json.NewDecoder(bufio.NewReader(in))
+	s := &server{opt: o, out: json.NewEncoder(out)}
+	var first notify.Order
+	if err := orders.Decode(&first); err != nil || first.Config == nil {
+		return fmt.Errorf("no configuration: %w", err)
+	}
+	s.config = *first.Config
+	err := s.open()
+	status := ""
+	if err == nil {
+		status, err = s.enterSandbox()
+	}
+	if err != nil {
+		s.closeSinks()
+		if s.fleet != nil {
+			s.fleet.box.Discard()
+		}
+		s.send(notify.Report{Failed: err.Error()})
+		return nil // the report has the error
+	}
+	s.send(notify.Report{Ready: true, Sandbox: status, Sinks: s.counts()})
+	s.run(orders)
+	return nil
+}
+
+// Check opens the sinks of a configuration and closes them again. It returns their names, or why a
+// start would fail. A file that was not there is removed again.
+func Check(c *notify.Config) (sinks []string, err error) {
+	s := &server{opt: Options{clock: systemClock{}}, config: *c, isCheck: true}
+	_, missing := os.Lstat(c.File)
+	wasMissing := missing != nil
+	err = s.open()
+	for _, p := range s.posts {
+		sinks = append(sinks, p.name)
+	}
+	s.closeSinks()
+	if f, missing := os.Stat(c.File); wasMissing && missing == nil && f.Size() == 0 {
+		err = cmp.Or(err, os.Remove(c.File))
+	}
+	return sinks, err
+}
+
+// open opens the sinks.
+func (s *server) open() error {
+	c := &s.config
+	if c.File != "" {
+		f, err := openFile(c)
+		if err != nil {
+			return err
+		}
+		s.add(f, 1)
+	}
+	if err := s.loadHooks(c.HooksFile); err != nil {
+		return err
+	}
+	if c.Exec != "" {
+		x, err := openProgram(c, s.log)
+		if err != nil {
+			return err
+		}
+		s.add(x, execAtOnce)
+	}
+	if c.Syslog != "" {
+		s.add(openSyslog(c.Syslog), 1)
+	}
+	if c.Journal != "" {
+		s.add(openJournal(c.Journal), 1)
+	}
+	for _, p := range s.posts { // a socket that is not there is an error now
+		if x, ok := p.sink.(*socketSink); ok {
+			if err := x.connect(context.Background()); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Fleet != nil {
+		var err error
+		if s.fleet, err = openFleet(c.Fleet, s.isCheck, s.log); err != nil {
+			s.fleet = nil
+			return err
+		}
+	}
+	if c.Reports {
+		s.reports = &reportMaker{command: s.opt.Report, log: s.log}
+	}
+	return nil
+}
+
+func (s *server) add(x sink, workers int) *post {
+	p := newPost(x, s.opt.clock, s.log, workers)
+	for n := 2; slices.ContainsFunc(s.posts, func(o *post) bool { return o.name == p.name }); n++ {
+		p.name = fmt.Sprintf("%s (%d)", x.name(), n)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.posts = append(s.posts, p)
+	return p
+}
+
+// list returns the posts of the moment.
+func (s *server) list() []*post {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.posts)
+}
+
+// run carries out orders until their end, and what is left after it.
+func (s *server) run(orders *json.Decoder) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var working sync.WaitGroup
+	s.start = func(p *post) {
+		own, stop := context.WithCancel(ctx)
+		p.stop = stop
+		working.Go(func() { p.run(own) })
+	}
+	for _, p := range s.posts {
+		s.start(p)
+	}
+	if s.fleet != nil {
+		working.Go(func() { s.fleet.run(ctx) })
+	}
+	stop := make(chan struct{})
+	var reporting sync.WaitGroup
+	reporting.Go(func() { s.reportCounts(stop) })
+	for {
+		var o notify.Order
+		if err := orders.Decode(&o); err != nil {
+			break
+		}
+		s.obey(&o)
+	}
+	for _, p := range s.posts {
+		p.queue.Close()
+	}
+	if s.fleet != nil {
+		s.fleet.box.Close()
+	}
+	if s.reports != nil {
+		working.Go(s.reports.wait)
+	}
+	end := make(chan struct{})
+	go func() {
+		if s.opt.clock.sleep(ctx, lastWords) {
+			for _, p := range s.posts {
+				p.queue.Drop()
+			}
+			cancel()
+		}
+		close(end)
+	}()
+	working.Wait()
+	cancel()
+	<-end
+	close(stop)
+	reporting.Wait()
+	s.closeSinks()
+	for _, c := range s.counts() {
+		if n := c.Lost + c.Refused; n > 0 {
+			s.log(fmt.Sprintf("%s: %d were not delivered", c.Name, n))
+		}
+	}
+	s.send(notify.Report{Sinks: s.counts()})
+}
+
+// obey carries out an order.
+func (s *server) obey(o *notify.Order) {
+	for _, p := range s.posts {
+		if o.Lost > 0 {
+			p.queue.AddLost(o.Lost)
+		}
+		if o.Note != nil {
+			p.queue.Put(o.Note)
+		}
+		if x, ok := p.sink.(reopener); ok && o.Reopen {
+			x.reopen()
+		}
+	}
+	if o.Fleet != nil && s.fleet != nil {
+		s.fleet.put(o.Fleet)
+	}
+	if o.Report != "" && s.reports != nil {
+		s.reports.start(o.Report)
+	}
+	if o.HooksFile != "" {
+		said := notify.Report{Reloaded: true}
+		if err := s.loadHooks(o.HooksFile); err != nil {
+			said.Failed = err.Error()
+		}
+		said.Sinks = s.counts()
+		s.send(said)
+	}
+}
+
+func (s *server) closeSinks() {
+	for _, p := range s.posts {
+		p.sink.close()
+	}
+}
+
+// counts returns those of all sinks.
+func (s *server) counts() []notify.SinkCounts {
+	all := []notify.SinkCounts{}
+	for _, p := range s.list() {
+		all = append(all, p.sinkCounts())
+	}
+	if s.fleet != nil {
+		all = append(all, s.fleet.sinkCounts())
+	}
+	if s.reports != nil {
+		all = append(all, s.reports.sinkCounts())
+	}
+	return all
+}
+
+// reportCounts sends the counts when they have changed, until stop is closed.
+func (s *server) reportCounts(stop chan struct{}) {
+	tick := time.NewTicker(reportEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-stop:
+			return
+		}
+		if now := s.counts(); !slices.Equal(now, s.last) {
+			s.last = now
+			s.send(notify.Report{Sinks: now})
+		}
+	}
+}
+
+// log reports what went wrong.
+func (s *server) log(text string) { s.send(notify.Report{Log: text}) }
+
+// send writes a report, or prints what is in it if nobody reads those any more.
+func (s *server) send(r notify.Report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.out.Encode(r); err != nil && r.Log != "" && s.opt.Errors != nil {
+		fmt.Fprintf(s.opt.Errors, "qsniff: %s\n", r.Log)
+	}
+}

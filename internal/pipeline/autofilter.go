@@ -1,0 +1,54 @@
+package pipeline
+
+import (
+	"slices"
+
+	"qsniff/capture/live"
+	"qsniff/capture/packet"
+	"qsniff/dissect"
+)
+
+// AutoFilter returns the filter for a capture that keeps what may belong to a message of
+// the protocols: by the patterns that they declare, and at their ports where a pattern is
+// not enough. Packets at the ports of as pass, too.
+func AutoFilter(reg *dissect.Registry, as []DecodeAs) *live.AutoFilter {
+	f := &live.AutoFilter{}
+	var patterns []dissect.Pattern
+	for _, m := range reg.Marks() {
+		patterns = append(patterns, dissect.Begins(string(m)))
+	}
+	for i := range packet.ProxyForms {
+		x := &packet.ProxyForms[i]
+		patterns = append(patterns, dissect.Pattern{Value: []byte(x.Value), Mask: []byte(x.Mask), MinLen: x.MinLen})
+	}
+	for _, p := range reg.Protos() {
+		missed := live.Missed{Protocol: p.Name}
+		for _, t := range p.Types {
+			for _, w := range t.Wire {
+				switch {
+				case w.AtPort == "":
+					patterns = append(patterns, w)
+				case !slices.Contains(missed.Forms, w.AtPort):
+					missed.Forms = append(missed.Forms, w.AtPort)
+				}
+			}
+		}
+		if len(missed.Forms) > 0 {
+			f.UDP, f.Missed = append(f.UDP, p.Ports...), append(f.Missed, missed)
+		}
+		if reg.StreamOf(p) != nil {
+			f.TCP, f.Missed = append(f.TCP, p.Ports...), append(f.Missed, live.Missed{Protocol: p.Name, TCP: true})
+		}
+	}
+	for _, w := range dissect.Needed(patterns) {
+		f.Payloads = append(f.Payloads, live.PayloadPattern{Offset: w.Offset, Value: w.Value, Mask: w.Mask, MinLen: w.MinLen, MaxLen: w.MaxLen})
+	}
+	for _, rule := range as {
+		if rule.TCP {
+			f.TCP = append(f.TCP, rule.Port)
+		} else {
+			f.UDP = append(f.UDP, rule.Port)
+		}
+	}
+	return f
+}

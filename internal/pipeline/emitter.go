@@ -1,0 +1,221 @@
+package pipeline
+
+import (
+	"net/netip"
+
+	"qsniff/dissect"
+	"qsniff/dissect/finding"
+	"qsniff/internal/pipeline/filter"
+	"qsniff/internal/render"
+	"qsniff/internal/track"
+)
+
+// emitter is the last stage of a partition: it writes messages, notes, silences and the
+// ends of connections to the segment, as text and as facts.
+type emitter struct {
+	now         *current
+	renderer    render.Renderer // nil: messages are not shown
+	picker      PacketSink      // nil: packets are not wanted
+	chooser     *chooser        // nil: all is chosen
+	showsAll    bool            // what is not chosen is rendered too
+	wantsFacts  bool            // see Config.wantsPairs
+	wantsAll    bool            // see Config.wantsAll
+	hasSilences bool            // the fold is told which answers did not come
+	wantsClues  bool            // see Config.wantsHosts
+	hasListener bool            // what servers report of themselves is wanted
+	isCounting  bool            // nobody wants more of messages than their number
+	event       eventMaker
+	turns       turnMaker
+	expert      finding.Expert // of note
+	note        render.Record
+}
+
+func newEmitter(now *current, cfg *Config) *emitter {
+	e := &emitter{now: now, renderer: cfg.Renderer, picker: cfg.Packets, chooser: newChooser(cfg.Filter), wantsFacts: cfg.wantsPairs(), wantsAll: cfg.wantsAll(), wantsClues: cfg.wantsHosts(), hasSilences: cfg.wantsAll() || cfg.Listener != nil, hasListener: cfg.Listener != nil}
+	e.isCounting = !cfg.wantsResults() && cfg.Filter == nil && cfg.MaxMessages <= 0
+	e.event.hasManyInputs, e.event.wantsOrigin = cfg.HasManyInputs, cfg.Packets != nil
+	if d := cfg.Dialogues; d != nil {
+		e.showsAll = true // of a dialogue that is written
+		e.renderer, e.turns = d.Renderer(), turnMaker{isWanted: true, frame: d.Frame()}
+	}
+	if r, ok := e.renderer.(render.Copier); ok {
+		e.renderer = r.Copy()
+	}
+	return e
+}
+
+// emitMessage writes m, which was made of s; part is its part in an exchange. If the filter
+// does not choose it and nobody else wants it, it is counted only.
+func (e *emitter) emitMessage(s *payload, m *dissect.Message, part *track.Part) {
+	if !e.wantsAll && !e.chooser.matcher.MayMatch(m) {
+		e.countUnmatched(s)
+		return
+	}
+	if e.isCounting {
+		if s.record == "" {
+			e.now.seg.counts.add(typeKey{m.Proto, m.Type}, 1)
+		}
+		return
+	}
+	x := e.now.addSpan(s.firstFrame(), s.nanos)
+	if e.renderer != nil || e.picker != nil || e.chooser != nil {
+		seg := e.now.seg
+		ev := e.event.makeEvent(s, m, part, e.now)
+		x.truth = e.chooser.choose(ev)
+		if !e.wantsAll && x.truth == filter.None {
+			seg.dropSpan()
+			e.countUnmatched(s)
+			return
+		}
+		if e.renderer != nil && e.shows(x.truth) {
+			seg.buf = e.renderer.Append(seg.buf, ev)
+			x.end = len(seg.buf)
+			x.noteHole(&ev.Hole)
+		}
+		if e.picker != nil {
+			e.pick(x, ev)
+		}
+	}
+	x.fact.ID, x.fact.Age = part.ID, s.nanos-e.now.shift
+	x.isMessage = s.record == ""
+	if x.isMessage {
+		x.fact.Part = *part
+		if !s.isReply {
+			x.fact.Signs = 0 // of a request they are only shown: the short way has none
+		}
+		e.fillFact(s, m, x)
+	}
+	e.turns.addMessage(e.now.seg, x, s, e.event.event.Quote)
+}
+
+func (e *emitter) countUnmatched(s *payload) {
+	if s.record == "" {
+		e.now.n.unmatched++
+	}
+}
+
+// shows reports whether what the filter gives t for is rendered.
+func (e *emitter) shows(t filter.Truth) bool { return t != filter.None || e.showsAll }
+
+// fillFact fills in the fact about m in its span, with its findings and what the server
+// reports of itself.
+func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
+	server, client := s.dst, s.src
+	if s.isReply || m.Type != nil && m.Type.Notice {
+		server, client = client, server
+	}
+	f, seg := &x.fact, e.now.seg
+	f.Frame, f.Nanos, f.Age, f.Server, f.Client = s.frame, s.nanos, s.nanos-e.now.shift, server, client
+	f.Key, f.Secret, f.Refused, f.Page = m.Key, m.Secret, m.Refused, m.Page
+	f.Proto, f.Type, f.Status, f.Reply, f.TCP, f.Bytes = m.Proto, m.Type, m.Status, s.isReply, s.isTCP, uint32(m.Wire)
+	if !e.wantsFacts {
+		return
+	}
+	f.Packets, f.Weight = uint32(max(len(s.frames), 1)), e.now.item.weight
+	f.Wire = f.Bytes + f.Packets*headerBytes(s)
+	if s.isReply && m.Type != nil && m.Type.Asks.Has(dissect.Describing) && !s.isMismatched() {
+		f.GamePort = gamePortOf(m)
+	}
+	f.Train = s.train()
+	e.addFound(x, m.Expert)
+	if e.wantsClues && s.isReply && !s.isTCP {
+		e.addSaid(s, m, x)
+	}
+	if !s.isReply || !e.hasListener || s.isMismatched() {
+		return
+	}
+	if post, ok := postOf(m); ok {
+		x.post = int32(len(seg.posts))
+		seg.posts = append(seg.posts, post)
+	}
+}
+
+// addFound adds the findings of a message to its span.
+func (e *emitter) addFound(x *span, expert []finding.Expert) {
+	seg := e.now.seg
+	x.found[0] = int32(len(seg.found))
+	for i := range expert {
+		seg.found = append(seg.found, track.Found{Expert: expert[i]})
+	}
+	x.found[1] = int32(len(seg.found))
+}
+
+// newNote begins a note: a finding at the packet at work that is about no message. The
+// caller fills in its ends and adds to its detail, then calls emitNote.
+func (e *emitter) newNote(code *finding.Code, a, b uint64) *render.Record {
+	it := e.now.item
+	e.expert = finding.Expert{Code: code, Severity: code.Severity, Field: -1, A: a, B: b}
+	e.note = render.Record{Nanos: it.nanos, Start: e.now.start, Expert: &e.expert,
+		Frames: append(e.note.Frames[:0], it.frame), Detail: e.note.Detail[:0]}
+	return &e.note
+}
+
+// emitNote writes the note that was begun last. Its place among what is written at one
+// packet is that of frame key; conn is the first frame of the connection that it is
+// about, or 0.
+func (e *emitter) emitNote(key, conn uint64) {
+	seg, r := e.now.seg, &e.note
+	x := e.now.addSpan(key, r.Nanos)
+	x.truth = truthOf(e.chooser.chooseRecord(r))
+	if e.renderer != nil && e.shows(x.truth) {
+		seg.buf = e.renderer.AppendRecord(seg.buf, r)
+		x.end = len(seg.buf)
+		x.noteHole(&r.Hole)
+	}
+	x.fact = track.Fact{Frame: r.Frames[0], Server: r.Server, Client: r.Client, Age: r.Nanos - e.now.shift}
+	x.found = [2]int32{int32(len(seg.found)), int32(len(seg.found) + 1)}
+	e.turns.addNote(seg, x, r, conn)
+	seg.addFound(track.Found{Expert: *r.Expert, Detail: r.Detail})
+}
+
+// emitSilence adds the fact that an answer did not come, if it is wanted. It has no text.
+func (e *emitter) emitSilence(f *track.Fact) {
+	if !e.hasSilences {
+		return
+	}
+	x := e.now.addSpan(f.Frame, f.Nanos)
+	x.fact = *f
+}
+
+// emitDoubtful adds the clue that s may be a request of type t of protocol p.
+func (e *emitter) emitDoubtful(s *payload, p *dissect.Proto, t *dissect.Type) {
+	if !e.wantsClues {
+		return
+	}
+	x := e.now.addSpan(s.frame, s.nanos)
+	x.isDoubtful = true
+	x.fact = track.Fact{Frame: s.frame, Nanos: s.nanos, Age: s.nanos - e.now.shift, Server: s.dst, Client: s.src, Proto: p, Type: t}
+}
+
+// emitBegun adds the clue that a reply to what asks for asks has begun: the packet at work, it,
+// is a part of it.
+func (e *emitter) emitBegun(it *item, asks dissect.Asked) {
+	if !e.wantsClues {
+		return
+	}
+	x := e.now.addSpan(it.frame, it.nanos)
+	x.begun = asks
+	x.fact = track.Fact{Frame: it.frame, Nanos: it.nanos, Age: it.age, Server: it.Src, Client: it.Dst}
+}
+
+// emitForeign adds the clue that the packet at work has a message of type t of another protocol
+// between a server and its client.
+func (e *emitter) emitForeign(t *dissect.ForeignType, server, client netip.AddrPort, isTCP bool) {
+	if !e.wantsClues {
+		return
+	}
+	it := e.now.item
+	x := e.now.addSpan(it.frame, it.nanos)
+	x.foreign = t
+	x.fact = track.Fact{Frame: it.frame, Nanos: it.nanos, Age: it.nanos - e.now.shift, Server: server, Client: client, TCP: isTCP}
+}
+
+// emitEnd reports to dialogues that the connection whose first message began at frame
+// first is over. key orders it among what is written at the same packet.
+func (e *emitter) emitEnd(first, key uint64) {
+	if !e.turns.isWanted || first == 0 {
+		return
+	}
+	x := e.now.addSpan(key, e.now.item.nanos)
+	e.turns.addEnd(e.now.seg, x, first)
+}

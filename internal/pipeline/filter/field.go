@@ -1,0 +1,193 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+
+	"qsniff/dissect"
+	"qsniff/dissect/finding"
+	"qsniff/internal/render/manual"
+)
+
+// valueType is what values of a field can be compared with.
+type valueType uint8
+
+const (
+	presence valueType = iota // nothing: a group, a list, a secret
+	boolean
+	unsigned
+	signed
+	char
+	float
+	duration
+	moment
+	order // one of names, which are in an order
+	name  // one of names, or any if there are none
+	text
+	octets
+	address
+)
+
+// types are the types as people see them: by which operators values can be compared, and with what.
+var types = [...]manual.FilterType{
+	presence: {Name: "presence", Operators: []string{}, Example: "written alone"},
+	boolean:  {Name: "boolean", Operators: []string{"==", "!=", "in"}, Example: "written alone, or true, no, 1"},
+	unsigned: {Name: "number", Operators: numeric, Example: "10, 0x0a, a name of a value"},
+	signed:   {Name: "signed number", Operators: numeric, Example: "-1, 10, 0xffffffff"},
+	char:     {Name: "character", Operators: numeric, Example: "l, 'l', 0x6c, a name of a value"},
+	float:    {Name: "float", Operators: ordered, Example: "1.5"},
+	duration: {Name: "duration", Operators: ordered, Example: "100ms, 1.5s, 0.1"},
+	moment:   {Name: "time", Operators: ordered, Example: `"2023-11-14 22:13:20", 22:13:20 of the first packet's day, 1700000000`},
+	order:    {Name: "level", Operators: ordered, Example: "one of its names, in their order"},
+	name:     {Name: "name", Operators: []string{"==", "!=", "in", "contains", "matches"}, Example: "one of its names"},
+	text:     {Name: "text", Operators: texts, Example: `de_dust2, "two words", r"^de_"`},
+	octets:   {Name: "bytes", Operators: append(slices.Clip(texts), "&"), Example: `ff:fe:00, "text"`},
+	address:  {Name: "address", Operators: ordered, Example: "10.0.0.1, 10.0.0.0/8, 10.0.0.1:27015"},
+}
+
+var (
+	ordered = []string{"==", "!=", "<", "<=", ">", ">=", "in"}
+	numeric = append(slices.Clip(ordered), "&")
+	texts   = append(slices.Clip(ordered), "contains", "matches")
+)
+
+// String returns the name of a type.
+func (t valueType) String() string { return types[t].Name }
+
+// takes reports whether values of a type can be compared by an operator that is not negated.
+func (t valueType) takes(op string) bool { return slices.Contains(types[t].Operators, op) }
+
+// isNumber reports whether values are compared by their number.
+func (t valueType) isNumber() bool { return t >= boolean && t <= order }
+
+// isText reports whether values are compared by their bytes.
+func (t valueType) isText() bool { return t == name || t == text || t == octets }
+
+// field is something that can stand left of an operator: a field, or what a function or an
+// operator makes of one.
+type field struct {
+	name, doc string
+	typ       valueType
+	late      lateField
+	names     []string            // of values; of an order from the least on
+	family    uint8               // of an address: 4, 6 or, for both, 0
+	isSecret  bool                // so presence is all that can be tested
+	def       *dissect.Def        // nil for fields of the filter itself
+	values    func(uint64) string // names of numbers, or nil
+	unit      string
+	of        func(*subject) bool // what can have it
+	isByKind  bool                // subjects alone decide it
+	isPaired  bool                // it comes from the exchange of the message
+	isInside  bool                // it comes from nothing but the message itself
+	hasTexts  bool                // it comes from texts or bytes in which secrets can be, or is one
+	// each calls t for each value in Matcher.v, until t returns true, and returns that.
+	each func(m *Matcher, t test) bool
+	// convert makes the value of a function or a slice of the one that each stored, and
+	// reports whether there is one; nil: it is the same. It stands apart from each so that
+	// tests are put together when the expression is compiled and not for each message.
+	convert test
+	// exists reports whether the message has the field; nil: if it has a value.
+	exists test
+}
+
+// always is the test that holds for any value.
+func always(*Matcher) bool { return true }
+
+// with returns t for the values that each stores.
+func (f *field) with(t test) test {
+	convert := f.convert
+	if convert == nil {
+		return t
+	}
+	return func(m *Matcher) bool { return convert(m) && t(m) }
+}
+
+// isThere returns the test that the message has f.
+func (f *field) isThere() test {
+	if f.exists != nil {
+		return f.exists
+	}
+	t := f.with(always)
+	return func(m *Matcher) bool { return f.each(m, t) }
+}
+
+// one returns the values of a field that has one: load stores it, if it is there.
+func one(load test) func(*Matcher, test) bool {
+	return func(m *Matcher, t test) bool { return load(m) && t(m) }
+}
+
+// Options choose how expressions are read.
+type Options struct {
+	ShowSecrets bool // the values of secrets can be compared
+	UTC         bool // times without a zone are in UTC, else in local time
+	// Codes are the findings that a run can raise; if there are none, ids are not checked.
+	Codes []*finding.Code
+}
+
+// Own is the place of the filter's own fields in what Fields returns.
+const Own = 1
+
+// Fields returns manual.Fields with what filters see of each field, and after what all messages
+// have in JSON the fields that filters have besides.
+func Fields(reg *dissect.Registry, o Options) []manual.Section[manual.Field] {
+	all := manual.Fields(reg)
+	known := newScope(reg, o)
+	for _, s := range all[1:] {
+		for i := range s.Rows {
+			s.Rows[i].Filter = &types[known.lookup(s.Rows[i].Name).typ]
+		}
+	}
+	own := manual.Section[manual.Field]{Name: "filters", Doc: "fields of -Y besides those of messages"}
+	for _, f := range ownFields(reg, o) {
+		row := manual.Field{Name: f.name, Kind: f.typ.String(), Flags: []string{}, Doc: f.doc, Filter: &types[f.typ]}
+		if f.late != notLate {
+			row.Flags = append(row.Flags, manual.Later)
+		}
+		row.SetNames(f.names)
+		own.Rows = append(own.Rows, row)
+	}
+	return slices.Insert(all, Own, own)
+}
+
+// scope is all that expressions can name.
+type scope struct {
+	reg    *dissect.Registry
+	o      Options
+	fields map[string]*field       // the filter's own, and those that were looked up
+	defs   map[string]*dissect.Def // fields of messages
+	names  []string                // of all, the filter's own first
+}
+
+func newScope(reg *dissect.Registry, o Options) *scope {
+	s := &scope{reg: reg, o: o, fields: map[string]*field{}, defs: map[string]*dissect.Def{}}
+	for _, f := range ownFields(reg, o) {
+		s.fields[f.name] = f
+		s.names = append(s.names, f.name)
+	}
+	lists := [][]*dissect.Def{dissect.Shared}
+	for _, p := range reg.Protos() {
+		lists = append(lists, p.Defs)
+	}
+	for _, list := range lists {
+		for _, d := range list {
+			s.defs[d.Name] = d
+			s.names = append(s.names, d.Name)
+		}
+	}
+	return s
+}
+
+// lookup returns the field called by a word, in letters of any case; nil if there is none.
+func (s *scope) lookup(word string) *field {
+	word = strings.ToLower(word)
+	if f := s.fields[word]; f != nil {
+		return f
+	}
+	d := s.defs[word]
+	if d == nil {
+		return nil
+	}
+	f := defField(d, s.reg, s.o)
+	s.fields[word] = f
+	return f
+}

@@ -1,0 +1,457 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net/netip"
+
+	"qsniff/capture"
+	"qsniff/capture/packet"
+	"qsniff/dissect"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/track"
+	"qsniff/reassembly"
+	"qsniff/reassembly/ipfrag"
+)
+
+// tickEvery is the packet time between two ticks, in nanoseconds. Chosen: short enough
+// that what expires is written near its place, long enough to cost nothing.
+const tickEvery = 250_000_000
+
+// reader reads packets, makes items of them and fills batches. No other stage sees all
+// packets.
+type reader struct {
+	src     capture.Source
+	decoder decoder // src, if it is one
+	frags   *ipfrag.Table
+	seed    uint64 // of hashes; 0: not known yet
+	b       *batch // being filled
+
+	clock        clock
+	idle         idle
+	nextTick     int64 // by the clock's age
+	inputs       inputs
+	copies       copies
+	translations []tally.Translation // list of copies.translations of version listed
+	listed       int
+	offload      dissect.Offload
+	proxies      *proxies // nil: headers of proxies are not read
+	weight       uint32   // of each packet: see Config.Sampled
+	now          moment   // of the packet at hand; sets that are given up at it get it as well
+	odd          item     // the packet at hand if it is no whole datagram or segment
+	ways         packet.Ways
+	watched      bool // somebody wants to see what no message can be made of
+
+	n readerTotals
+}
+
+func newReader(src capture.Source, fragBytes int) *reader {
+	r := &reader{src: src, frags: ipfrag.New(fragBytes)}
+	r.frags.DeliverIncomplete = r.giveAbandoned
+	r.decoder, _ = src.(decoder)
+	r.inputs.source, _ = src.(capture.Describer)
+	r.inputs.found = -1
+	return r
+}
+
+// fill reads one batch into b and reports whether another follows.
+func (r *reader) fill(ctx context.Context, b *batch) bool {
+	b.reset()
+	r.b = b
+	b.err = r.src.Read(&b.raw)
+	if err := ctx.Err(); err != nil && b.err == nil {
+		b.err = err
+	}
+	r.setSeed(b)
+	r.inputs.begin()
+	r.copies.begin(&b.raw, r.inputs.hasSeveral)
+	if r.proxies != nil {
+		r.proxies.hasLooked = false
+	}
+	r.lookAhead(b)
+	r.passTime(len(b.raw.Packets))
+	hasMore := len(b.raw.Gaps)+len(b.raw.Comments) > 0 // than packets
+	for i := range b.raw.Packets {
+		if hasMore {
+			r.giveGaps(i)
+			b.notes = r.inputs.collectComments(&b.raw, i, b.notes)
+		}
+		r.readPacket(&b.raw.Packets[i], b.raw.Packets[i+1:])
+	}
+	r.giveGaps(len(b.raw.Packets))
+	if b.err == nil {
+		r.copyTotals(b)
+		return true
+	}
+	if errors.Is(b.err, io.EOF) {
+		b.err = io.EOF
+	}
+	r.frags.Flush()
+	b.giveAll(item{kind: kindEnd, weight: r.weight, moment: moment{frame: r.now.frame, nanos: r.now.nanos, age: r.clock.age}})
+	r.copyTotals(b)
+	return false
+}
+
+func (r *reader) copyTotals(b *batch) {
+	r.n.frags, r.n.source = r.frags.Counters(), r.src.Stats()
+	if r.proxies != nil {
+		r.n.proxied, r.n.proxyEvicted = r.proxies.n, r.proxies.evicted
+	}
+	r.copies.listPlaces(&r.inputs, &b.copiesAt)
+	if v := r.copies.translations.version; v != r.listed {
+		r.listed, r.translations = v, r.copies.translations.list()
+	}
+	b.translations, b.steps = r.translations, r.clock.steps
+	b.totals = r.n
+}
+
+// setSeed gives the batch the seed of its hashes: that of the configuration, else the one
+// made of the first packet.
+func (r *reader) setSeed(b *batch) {
+	if r.seed == 0 && len(b.raw.Packets) > 0 {
+		r.seed = seedOf(&b.raw.Packets[0])
+	}
+	b.seed = r.seed
+}
+
+// lookAhead counts the first packets of a file in the census before anything is made of them.
+func (r *reader) lookAhead(b *batch) {
+	if !r.copies.looksAhead {
+		return
+	}
+	it := &r.odd
+	for i := range b.raw.Packets {
+		p := &b.raw.Packets[i]
+		it.nanos, it.Outer = p.Nanos, &r.ways
+		it.Decode(p.Link, p.Data, int(p.Wire))
+		if it.Src.IsValid() {
+			r.copies.lookAt(it, p, r.seed)
+		}
+	}
+	r.copies.endLook(b.err != nil)
+}
+
+// passTime limits the clock, at a batch with packets, to the time that has passed since
+// the first packets, and advances it at an empty batch by the time since the last
+// packets. Without Config.Clock, and before the first packet, it does nothing.
+func (r *reader) passTime(packets int) {
+	switch {
+	case r.idle.now == nil:
+	case packets > 0:
+		now := r.idle.now()
+		if r.clock.isStarted {
+			r.clock.maxAge = r.idle.maxAge(r.clock.age, now)
+		}
+		r.idle.since, r.idle.passed = now, 0
+	case r.clock.isStarted:
+		span := r.idle.takeSpan()
+		r.clock.pass(span)
+		r.now.nanos += span
+		r.now.age = r.clock.age
+		r.giveTickIfDue()
+	}
+}
+
+// giveGaps gives the gaps that precede packet i to all partitions: answers of any flow
+// may be missing there.
+func (r *reader) giveGaps(i int) {
+	raw := &r.b.raw
+	for g := r.inputs.nextGap(raw, i); g != nil; g = r.inputs.nextGap(raw, i) {
+		it := item{kind: kindGap, weight: r.weight, moment: r.now, rare: r.b.addRare(rare{damage: g})}
+		it.age = r.clock.age
+		if i < len(raw.Packets) {
+			it.frame, it.nanos = raw.Packets[i].No, addStamp(raw.Packets[i].Nanos, r.clock.ahead)
+		}
+		r.b.giveAll(it)
+	}
+}
+
+// readPacket decodes one packet and gives it to its partition. next are those that follow.
+func (r *reader) readPacket(p *capture.Packet, next []capture.Packet) {
+	r.n.packets++
+	r.n.bytes += uint64(len(p.Data))
+	r.advanceTime(p, next)
+	it := r.b.spare()
+	it.kind, it.rare, it.Outer, it.weight = kindDatagram, nil, &r.ways, r.weight
+	if r.weight > 1 {
+		r.n.samples, r.n.sampledFor = r.n.samples+1, r.n.sampledFor+uint64(r.weight)
+	}
+	it.frame, it.nanos, it.age, it.from = r.now.frame, r.now.nanos, r.now.age, r.now.from
+	if r.decoder != nil {
+		r.decoder.Decode(&it.Packet, p)
+	} else {
+		it.Decode(p.Link, p.Data, int(p.Wire))
+	}
+	switch {
+	case r.copies.isActive && r.copies.isCopy(it, p, r.seed):
+		r.n.copies++
+	case it.Stop == packet.TCP:
+		it.kind = kindSegment
+		r.b.keepSpare()
+	case it.Stop == packet.OK && !it.Frag.Set:
+		if it.Dst.Port() == packet.SFlowPort && r.giveSamples(it) {
+			break
+		}
+		if (p.Segment != 0 || dissect.MayBeMerged(it.Payload)) && r.giveMerged(it, p) {
+			break
+		}
+		if r.proxies.mayMatter(it.Payload) {
+			r.unwrap(it, next)
+		}
+		r.b.keepSpare()
+	default:
+		r.odd = *it
+		r.giveOdd(&r.odd, p)
+	}
+}
+
+// unwrap makes it, a datagram that a proxy forwarded, one between a client and a server.
+func (r *reader) unwrap(it *item, next []capture.Packet) {
+	n, ok := r.proxies.unwrap(&it.Packet, r.now, next)
+	if !ok || n == 0 {
+		return
+	}
+	if it.rare == nil {
+		it.rare = r.b.addRare(rare{place: r.b.joined.addPieces([]reassembly.Piece{
+			{Frame: it.frame, At: uint32(n), Len: uint32(len(it.Payload))}})})
+	} else if x := it.rare; len(x.place) > 0 {
+		x.place[0].At, x.place[0].Len = x.place[0].At+uint32(n), x.place[0].Len-uint32(n)
+	}
+}
+
+// giveMerged gives the datagrams that it was merged from. It reports false if it was sent as it is.
+func (r *reader) giveMerged(it *item, p *capture.Packet) bool {
+	size := r.offload.SegmentSize(it.Src, it.Dst, it.Payload, it.Wire, p.Segment)
+	if size == 0 {
+		return false
+	}
+	r.odd = *it
+	r.giveSegments(&r.odd, size)
+	return true
+}
+
+// giveSegments gives each of the datagrams that it was merged from, which are size bytes long. Each
+// has the IP identification that it has on the wire: one more than the one before.
+func (r *reader) giveSegments(it *item, size int) {
+	r.n.merged++
+	whole, wire := it.Payload, it.Wire
+	for at := 0; at < wire; at += size {
+		x := *it
+		from, to := min(at, len(whole)), min(at+size, len(whole))
+		x.Payload, x.Wire = whole[from:to], min(size, wire-at)
+		x.IPID += uint16(at / size)
+		x.rare = r.b.addRare(rare{place: r.b.joined.addPieces([]reassembly.Piece{
+			{Frame: it.frame, At: uint32(from), Len: uint32(to - from)}})})
+		r.n.segments++
+		if r.proxies.mayMatter(x.Payload) {
+			r.unwrap(&x, nil)
+		}
+		r.b.give(&x)
+	}
+}
+
+// giveSamples gives the packets that the sFlow datagram it has samples of, each with its factor. It
+// reports false if it is none, or has none.
+func (r *reader) giveSamples(it *item) bool {
+	flow, ok := packet.NewSFlow(it.Payload)
+	if !ok {
+		return false
+	}
+	found, outer := false, *it
+	for s := (packet.Sample{}); flow.Next(&s); found = true {
+		x := outer
+		x.DecodeSample(&s)
+		x.weight = uint32(min(uint64(max(s.Rate, 1))*uint64(max(r.weight, 1)), track.MaxWeight))
+		x.rare = r.b.addRare(rare{isSample: true})
+		r.n.samples, r.n.sampledFor = r.n.samples+1, r.n.sampledFor+uint64(x.weight)
+		switch {
+		case x.Stop == packet.TCP:
+			x.kind = kindSegment
+			r.b.give(&x)
+		case x.Stop == packet.OK && !x.Frag.Set:
+			r.b.give(&x)
+		case x.Stop == packet.OK:
+			r.giveStray(&x) // the other fragments are hardly among the samples
+		default:
+			r.n.stops[x.Stop]++
+			if isStray(&x) {
+				r.giveStray(&x)
+			}
+		}
+	}
+	r.n.notSampled += uint64(flow.Skipped)
+	return found || flow.Skipped > 0
+}
+
+// giveOdd gives what there is of a packet that is no whole datagram or segment.
+func (r *reader) giveOdd(it *item, p *capture.Packet) {
+	switch {
+	case it.Stop == packet.ICMP && r.giveQuoted(it):
+	case it.Stop != packet.OK:
+		if u := it.NotRead(); u != packet.UnreadUnknown {
+			r.n.unread[u]++
+		} else {
+			r.n.stops[it.Stop]++
+		}
+		if it.Stop == packet.UnknownLink {
+			r.n.link = p.Link
+		}
+		if isStray(it) {
+			r.giveStray(it)
+		}
+	default:
+		r.giveStray(it)
+		r.giveBegun(it)
+		if d := r.frags.Add(&it.Packet, p.No, r.clock.age); d != nil {
+			r.giveJoined(d, kindDatagram)
+		}
+	}
+}
+
+// isStray reports whether a packet that has no datagram or segment is one that watchers
+// see. What the capture cut is none: its ends, or what it is, are not known.
+func isStray(it *item) bool {
+	switch it.Stop {
+	case packet.ICMP, packet.OtherProto, packet.BadTCP, packet.BadUDP:
+		return true
+	}
+	return false
+}
+
+// giveStray gives a packet that no message can be made of to the partition of its ends, if
+// anybody watches.
+func (r *reader) giveStray(it *item) {
+	if !r.watched {
+		return
+	}
+	it.kind = kindStray
+	r.b.give(it)
+	it.kind = kindDatagram
+}
+
+// giveQuoted gives what an ICMP error quotes of a UDP datagram to the partition of that
+// datagram's ends.
+func (r *reader) giveQuoted(it *item) bool {
+	q := it.Quote()
+	if !q.Set || q.Proto != packet.ProtoUDP || len(q.Payload) == 0 && q.Src.Port() == 0 {
+		return false
+	}
+	x := *it
+	h := it.PairHash()
+	x.part, x.pair = uint8(h%Partitions), uint16(h>>16)
+	x.kind = kindQuoted
+	x.rare = r.b.addRare(rare{icmp: icmp{from: it.Src.Addr(), reason: q.Reason, kind: q.Type, code: q.Code,
+		wire: uint32(it.Wire) + ipHeaderBytes(it.Src)}})
+	x.Src, x.Dst, x.Payload, x.Wire = q.Src, q.Dst, q.Payload, q.Wire
+	r.b.appendItem(&x)
+	return true
+}
+
+// giveBegun gives the first fragment of a datagram, which names its ports, to the
+// partition of its ends: a reply has begun, even if its other fragments take long or do
+// not come.
+func (r *reader) giveBegun(it *item) {
+	const ports = 4
+	if it.Frag.Off != 0 || it.Proto != packet.ProtoUDP || len(it.Payload) < ports {
+		return
+	}
+	x := *it
+	x.kind = kindBegun
+	x.Src = netip.AddrPortFrom(it.Src.Addr(), binary.BigEndian.Uint16(it.Payload))
+	x.Dst = netip.AddrPortFrom(it.Dst.Addr(), binary.BigEndian.Uint16(it.Payload[2:]))
+	x.setPartition()
+	r.b.appendItem(&x)
+}
+
+// advanceTime advances the clock to a packet, and gives a tick if one is due. next are the packets
+// that follow it in the batch.
+func (r *reader) advanceTime(p *capture.Packet, next []capture.Packet) {
+	nanos, back := r.clock.observe(p, next)
+	if back {
+		r.n.backwards++
+	}
+	if r.n.packets == 1 {
+		r.n.first, r.n.last = nanos, nanos
+	}
+	r.n.first, r.n.last = min(r.n.first, nanos), max(r.n.last, nanos)
+	r.now.frame, r.now.nanos, r.now.age = p.No, nanos, r.clock.age
+	r.now.from = r.inputs.originOf(p, r.b)
+	r.giveTickIfDue()
+}
+
+// giveTickIfDue gives a tick, before the packet at hand, to all partitions if one is due.
+func (r *reader) giveTickIfDue() {
+	age := r.now.age
+	if age < r.nextTick {
+		return
+	}
+	if r.nextTick != 0 {
+		r.frags.Expire(age)
+		r.b.giveAll(item{kind: kindTick, weight: r.weight, moment: r.now})
+	}
+	r.nextTick = age + tickEvery
+}
+
+// giveAbandoned gives what there is of a datagram whose other fragments are missing to its
+// partition: its start may be enough to identify the message.
+func (r *reader) giveAbandoned(d *ipfrag.Datagram) {
+	r.n.abandoned++
+	r.giveJoined(d, kindAbandoned)
+}
+
+// fragmentsLost is what became of the rest of an abandoned datagram, in words.
+var fragmentsLost = [...]string{
+	ipfrag.Expired: "IP fragments did not come in time",
+	ipfrag.Evicted: "IP fragments evicted to stay within memory",
+	ipfrag.Ended:   "the capture ended before all IP fragments came",
+	ipfrag.Overlap: "IP fragments overlap",
+	ipfrag.TooMany: "too many IP fragments",
+}
+
+// giveJoined gives a datagram that was joined from fragments to its partition, or counts
+// why it cannot be decoded.
+func (r *reader) giveJoined(d *ipfrag.Datagram, k kind) {
+	it := item{kind: k, moment: r.now, weight: r.weight}
+	if k == kindDatagram {
+		it.Outer, it.Depth = r.odd.Outer, r.odd.Depth
+	}
+	d.Decode(&it.Packet)
+	if it.Stop == packet.TCP && k == kindDatagram {
+		it.kind = kindSegment
+	} else if it.Stop != packet.OK {
+		r.n.stops[it.Stop]++
+		return
+	}
+	if k == kindDatagram && r.copies.isNeeded && r.copies.isCopyAt(r.copies.places.at, &it, r.seed) {
+		r.n.copies++ // fragments of datagrams whose addresses were translated differ in these
+		return
+	}
+	why := ""
+	if k == kindAbandoned { // the last fragment that came stands for the set
+		it.nanos, it.frame, why = d.Last+r.now.nanos-r.now.age, 0, fragmentsLost[d.Outcome]
+		for _, p := range d.Pieces {
+			it.frame = max(it.frame, p.Frame)
+		}
+	}
+	if k == kindDatagram && it.kind == kindDatagram && r.proxies.mayMatter(it.Payload) {
+		r.proxies.unwrap(&it.Packet, r.now, nil)
+	}
+	header := uint32(cap(d.Data) - cap(it.Payload))
+	it.Payload = r.b.joined.add(it.Payload)
+	it.rare = r.b.addRare(rare{pieces: r.b.joined.addPieces(d.Pieces), why: why})
+	countFromPayload(it.pieces, header)
+	r.b.give(&it)
+}
+
+// countFromPayload makes the offsets of pieces, which count from the start of the
+// datagram, count from its payload, which begins header bytes later. In the frames that
+// brought header bytes the payload begins after these.
+func countFromPayload(pieces []reassembly.Piece, header uint32) {
+	for i := range pieces {
+		p := &pieces[i]
+		n := min(p.Len, header-min(p.Off, header)) // of this piece, before the payload
+		p.Off, p.Len, p.At = p.Off+n-header, p.Len-n, p.At+n
+	}
+}

@@ -1,0 +1,112 @@
+package render
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"qsniff/dissect/finding"
+	"qsniff/internal/app/vantages"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/limiter"
+	"qsniff/internal/flood/other"
+	"qsniff/internal/flood/proof"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/track/stats"
+)
+
+// Stats is the result of qsniff stats: the totals of a run and of its messages.
+type Stats struct {
+	Run tally.Run
+	stats.Summary
+}
+
+// Findings is the result of qsniff findings: the totals of a run and the findings in it.
+type Findings struct {
+	Run tally.Run
+	stats.FindingSummary
+	Least finding.Severity // milder ones are not listed
+	Top   int              // how many servers a page lists
+}
+
+// Floods is the result of qsniff floods: the totals of a run and the incidents in it.
+type Floods struct {
+	Run        tally.Run
+	Seen       *flood.Seen
+	Incidents  []flood.Incident
+	Counts     [flood.Alert + 1]uint64 // by level, listed or not
+	Others     [flood.Alert + 1]uint64 // of these, floods of what is no query
+	Other      other.Traffic           // what is no query, to hosts with servers; as IsLimited has it
+	OtherPeak  other.Peak              // the second with most of it, sessions aside
+	Sessions   uint64                  // most packets of sessions to one host in a second
+	Unnamed    flood.Omitted
+	FullTables []string // names of the tables that were full in the end
+	Limits     flood.Thresholds
+	Asked      Invocation
+	// Proven are the sources that proved their address, if rules are to let them pass
+	// first; nil if these were not asked for.
+	Proven *proof.Summary
+	// IsLimited is set where --servers names whose incidents and other packets are reported. Run
+	// and Seen are of all.
+	IsLimited bool
+	Expiry    time.Duration // how long rules match after they were loaded; 0: until removed
+	// IsLive is set where packets were captured and no file has them; Script is a file of rules
+	// for nft then, because no command prints these again.
+	IsLive bool
+	Script []byte
+}
+
+// Invocation is how a result was asked for, quoted for a shell, so that output can name the
+// commands that print more about the same captures.
+type Invocation struct {
+	Captures string // "evening.pcap 'my capture.pcap'"
+	Flags    string // those that choose incidents and rules: "--servers 198.51.100.0/24"
+}
+
+// Floods returns the command that prints these incidents, or rules against them, in a form
+// that -o names.
+func (v *Invocation) Floods(form string) string {
+	words := []string{"qsniff floods -o", form, v.Flags, v.Files()}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
+
+// Files returns the captures for a command.
+func (v *Invocation) Files() string { return cmp.Or(v.Captures, "FILE") }
+
+// Polls is the result of qsniff polls: the totals of a run, and what became of each client's polls.
+type Polls struct {
+	Run tally.Run
+	stats.PollSummary
+	Top int // how many clients a page lists
+}
+
+// Vantages is the result of qsniff vantages: what each capture came to, and the servers that at least two of them
+// asked.
+type Vantages struct {
+	Captures []Vantage
+	Servers  []vantages.Server
+	Unread   int // captures that were not read, as the user ended the run before
+	Top      int // how many servers a page lists
+}
+
+// Vantage is one capture of these.
+type Vantage struct {
+	Name    string
+	Run     tally.Run
+	Evicted vantages.Evicted
+}
+
+// Proven is the result of qsniff proven: the totals of a run and the addresses that were
+// proven in it.
+type Proven struct {
+	Run tally.Run
+	proof.Summary
+}
+
+// Limits is the result of qsniff floods --limits: the totals of a run and the sources
+// that an engine's limiter would have refused.
+type Limits struct {
+	Run tally.Run
+	limiter.Summary
+}

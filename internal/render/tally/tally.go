@@ -1,0 +1,246 @@
+// Package tally holds the totals of a run over packets: what was read, how many messages
+// there were of each type, and the counters of every stage that packets pass. It is plain
+// data: pipeline fills it in, internal/render/counters names each counter for people and programs.
+package tally
+
+import (
+	"fmt"
+	"net/netip"
+	"reflect"
+	"time"
+
+	"qsniff/internal/base/digits"
+	"qsniff/reassembly"
+	"qsniff/reassembly/ipfrag"
+	"qsniff/reassembly/split"
+	"qsniff/reassembly/tcpstream"
+)
+
+// Run holds the totals of one run over packets.
+type Run struct {
+	Packets uint64
+	Bytes   uint64 // captured
+	First   int64  // Unix nanoseconds of the first and the last packet, 0 if none
+	Last    int64
+	// Interrupted reports whether the user ended the run. Of Size bytes of input (0:
+	// unknown) Read were read, as they are in the files: compressed ones before expansion.
+	Interrupted bool
+	Read, Size  int64
+	Messages    uint64 // that the filter chose, if there is one
+	// Unmatched counts messages that the filter did not choose, Undecided those that it took
+	// for unanswered before their exchange was over, and exchanges for which there was no room.
+	Unmatched, Undecided uint64
+	Types                []TypeCount // by count, largest first
+	Skipped              []Reason    // packets that held no message, by reason, largest first
+	// Dropped counts packets that the capturing program reports as lost.
+	Dropped uint64
+	// Copies counts packets that were captured before at another place, or more than once
+	// at one: nothing else counts them. CopiesAt are the places with most, most first.
+	Copies   uint64
+	CopiesAt []CopiesAt
+	// Translations are addresses that the capturing host translates, by the outer address: packets
+	// with the inner one count as packets with the outer one.
+	Translations []Translation
+	// Samples counts packets that stand for SampledFor of the traffic: of the others the capture has
+	// nothing.
+	Samples, SampledFor uint64
+	// NotSampled counts samples and records of sFlow without the start of a packet, which were skipped.
+	NotSampled uint64
+	// Merged counts frames that held several datagrams, merged by offload on the capturing host;
+	// Segments counts these datagrams.
+	Merged, Segments uint64
+	// Proxied counts datagrams that a proxy forwarded with the client's address in a header before the
+	// payload: the client is their end.
+	Proxied      uint64
+	ProxyEvicted uint64 // what was known of proxies and made room
+	Clock        Clock
+	// Skews are corrections of the clocks of inputs.
+	Skews []Skew
+	// Backwards counts packets whose time lies before an earlier packet's; they
+	// were treated as if no time had passed.
+	Backwards uint64
+	// Gaps counts malformed places of the input that the reader skipped, GapBytes the bytes
+	// in them, after expansion.
+	Gaps, GapBytes uint64
+	// FlowsEvicted counts flows that were evicted for newer ones.
+	FlowsEvicted uint64
+	// ExchangesEvicted counts exchanges that were evicted for newer ones before they
+	// were answered or their wait was over.
+	ExchangesEvicted uint64
+	// VisitsEvicted counts visits of clients whose place another took before they were over.
+	VisitsEvicted uint64
+	// HostsEvicted counts servers and clients that were evicted for others, and with
+	// them what their messages would have shown together.
+	HostsEvicted uint64
+	// SessionsEvicted counts connections whose session was evicted: no more of them was read.
+	SessionsEvicted uint64
+
+	IP     ipfrag.Counters
+	Split  split.Counters
+	Joined reassembly.JoinCounters // of replies that their protocol cuts into fragments of its own
+	TCP    tcpstream.Counters
+}
+
+// TypeCount counts the messages of one type.
+type TypeCount struct {
+	Protocol, Message string
+	Count             uint64
+}
+
+// CopiesAt counts copies of packets at one place of the capture.
+type CopiesAt struct {
+	Place string // in words: the interface, and whether the host sent the packet, or the file
+	Count uint64
+}
+
+// Translation is an address on the inner side of the capturing host, and the one that clients know.
+type Translation struct{ Inner, Outer netip.AddrPort }
+
+// InnerOf returns the inner addresses of an outer one.
+func (r *Run) InnerOf(outer netip.AddrPort) (inner []netip.AddrPort) {
+	for _, x := range r.Translations {
+		if x.Outer == outer {
+			inner = append(inner, x.Inner)
+		}
+	}
+	return inner
+}
+
+// shownTranslations is how many translations a sentence names (chosen).
+const shownTranslations = 4
+
+// TranslationsSentence returns which addresses the host translates, in one sentence without a full
+// stop. It is empty if it was not seen to.
+func (r *Run) TranslationsSentence() string {
+	if len(r.Translations) == 0 {
+		return ""
+	}
+	b := []byte("This host translates addresses (NAT), and what has two counts as one server: ")
+	for i, x := range r.Translations[:min(len(r.Translations), shownTranslations)] {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = fmt.Appendf(b, "%s is %s inside", x.Outer, x.Inner)
+	}
+	if n := len(r.Translations) - shownTranslations; n > 0 {
+		b = fmt.Appendf(b, ", and %d more", n)
+	}
+	return string(b)
+}
+
+// Skew is what was added to the stamps of an input, since its clock did not agree with that of
+// another one; 0 if that cannot be found. Inputs count from 0.
+type Skew struct {
+	Input, Other int
+	Nanos        int64
+}
+
+// SkewSentence returns how clocks of inputs differed, in one sentence without a full stop. It is empty
+// if they agree, or cannot be compared.
+func (r *Run) SkewSentence() string {
+	if len(r.Skews) == 0 {
+		return ""
+	}
+	x := r.Skews[0]
+	if x.Nanos == 0 {
+		return fmt.Sprintf("The clocks of file %d and file %d differ, and not always by as much: which answers belong to which requests, and times between these, are unsure",
+			x.Input+1, x.Other+1)
+	}
+	way := "slow"
+	if x.Nanos < 0 {
+		way = "fast"
+	}
+	return fmt.Sprintf("The clock of file %d is %s %s, compared with file %d by challenges that clients brought back: its times are corrected",
+		x.Input+1, digits.Span(time.Duration(max(x.Nanos, -x.Nanos))), way, x.Other+1)
+}
+
+// Clock is how often the clock of the capturing host was set back, at which packet and corrected
+// time first, and by how many nanoseconds first and in all. Later times are corrected by that.
+type Clock struct {
+	Steps      int
+	Frame      uint64
+	Nanos      int64
+	First, All int64
+	Early      int64 // by how much stamps begin before 1970, and all are taken to be later
+}
+
+// ClockSentence returns how the clock was set back, in one sentence without a full stop. It is empty
+// if it was not.
+func (r *Run) ClockSentence() string {
+	c := &r.Clock
+	switch {
+	case c.Steps == 0 && c.Early > 0:
+		return fmt.Sprintf("Time stamps begin %s before 1970: all are shown as if they began in 1970", digits.Span(time.Duration(c.Early)))
+	case c.Steps == 0:
+		return ""
+	case c.Steps == 1:
+		return fmt.Sprintf("The clock of the capture was set back by %s at packet %s: later times are shown as if it had not been",
+			digits.Span(time.Duration(c.First)), digits.Grouped(int64(c.Frame)))
+	}
+	return fmt.Sprintf("The clock of the capture was set back %d times, by %s in all, first by %s at packet %s: later times are shown as if it had not been",
+		c.Steps, digits.Span(time.Duration(c.All)), digits.Span(time.Duration(c.First)), digits.Grouped(int64(c.Frame)))
+}
+
+// MergedSentence returns what people must know of datagrams that offload merged, in one sentence without
+// a full stop; empty if there are none.
+func (r *Run) MergedSentence() string {
+	if r.Merged == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s held %s, merged by offload on the capturing host: each is counted, with the time of its frame; "+
+		"ethtool -K IFACE gro off tx-udp-segmentation off has them captured one by one",
+		digits.Counted(r.Merged, "frame"), digits.Counted(r.Segments, "datagram"))
+}
+
+// SampleSentence returns what people must know of packets that are samples, in one sentence without a
+// full stop; empty if none are.
+func (r *Run) SampleSentence() string {
+	if r.Samples == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s that stand for about %s: counts and rates are multiplied, sources and servers are at least those listed, and "+
+		"the samples cannot show what was answered and who proved its address",
+		digits.Counted(r.Samples, "packet is a sample", "packets are samples"), digits.Grouped(int64(r.SampledFor)))
+}
+
+// CopiesSentence returns what people must know of copies, in one sentence without a full stop: how many
+// there are, and where. It is empty if they are less than one in a hundred.
+func (r *Run) CopiesSentence() string {
+	if r.Copies == 0 || r.Copies*100 < r.Packets {
+		return ""
+	}
+	b := fmt.Appendf(nil, "%s of %s (%d %%) are copies of packets captured before, and not counted", digits.Grouped(int64(r.Copies)),
+		digits.Counted(r.Packets, "packet"), (r.Copies*100+r.Packets/2)/r.Packets)
+	for i, at := range r.CopiesAt {
+		separator := ", "
+		if i == 0 {
+			separator = ": "
+		}
+		b = fmt.Appendf(b, "%s%s at %s", separator, digits.Grouped(int64(at.Count)), at.Place)
+	}
+	return string(b)
+}
+
+// Reason counts the packets that hold no message for one reason.
+type Reason struct {
+	Why   string
+	Count uint64
+	Hint  string // how the packets can be read all the same, "" if nothing helps
+}
+
+// Add adds the counters of from to those of to. The fields of T are unsigned integers, or
+// structs of such, so that no counter that is declared later can be missed here. Add is
+// for the end of a run: reflection is too slow for every batch.
+func Add[T any](to, from *T) {
+	addFields(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem())
+}
+
+func addFields(to, from reflect.Value) {
+	for i := range to.NumField() {
+		if f := to.Field(i); f.Kind() == reflect.Struct {
+			addFields(f, from.Field(i))
+		} else {
+			f.SetUint(f.Uint() + from.Field(i).Uint())
+		}
+	}
+}

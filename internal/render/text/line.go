@@ -1,0 +1,214 @@
+package text
+
+import (
+	"encoding/hex"
+	"strconv"
+
+	"qsniff/dissect"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/base/display"
+	"qsniff/internal/render"
+)
+
+// Line shows a message in one line: frame, time, ends, protocol and message type,
+// findings, then the values that its type declares as its summary. All but the summary is
+// short, and comes before it; the line may be longer than a terminal.
+type Line struct{ opt Options }
+
+// NewLine returns a renderer that may be shared.
+func NewLine(o Options) *Line { return &Line{o.withDefaults()} }
+
+// The columns that are cheap to align: frames up to 99,999, and most pairs of
+// IPv4 addresses. Longer ones push the rest to the right.
+const (
+	frameW = 5
+	endsW  = 40
+)
+
+// Append appends e as a line.
+func (l *Line) Append(dst []byte, e *render.Event) []byte {
+	c := &l.opt.Palette
+	dst = append(dst, c.dim.on...)
+	dst = appendSpaces(dst, frameW-decimals(e.Frame))
+	dst = strconv.AppendUint(dst, e.Frame, 10)
+	dst = append(dst, c.dim.off...)
+	dst = append(dst, ' ')
+	dst = l.appendTimeAndEnds(dst, e)
+	dst = append(dst, ' ')
+	return append(l.appendMessage(dst, e), '\n')
+}
+
+// appendMessage appends what the message is and holds: all but its packet, time and ends.
+func (l *Line) appendMessage(dst []byte, e *render.Event) []byte {
+	m, c := e.Msg, &l.opt.Palette
+	dst = append(dst, c.head.on...)
+	dst = appendTitle(dst, e)
+	dst = append(dst, c.head.off...)
+	if x := &e.Exchange; !l.opt.Bare && x.Request != 0 && x.RTT >= 0 {
+		dst = digits.AppendElapsed(append(dst, ' '), x.RTT, "")
+	}
+	if m.Conf == dissect.Maybe {
+		dst = append(dst, " weak"...)
+	}
+	if s := m.Status; s != dissect.Complete {
+		dst = append(append(dst, ' '), c.status[s].on...)
+		dst = append(append(dst, s.String()...), c.status[s].off...)
+	}
+	dst = l.appendFindings(dst, m)
+	dst = l.appendSummary(dst, m)
+	dst = append(append(dst, ' '), c.dim.on...)
+	dst = appendSize(dst, m, " B")
+	dst = appendSplit(dst, e.Split)
+	return append(dst, c.dim.off...)
+}
+
+// appendTimeAndEnds appends the time, the source and the destination; of a message that
+// came without a packet, the direction.
+func (l *Line) appendTimeAndEnds(dst []byte, e *render.Event) []byte {
+	lo, w := len(dst), len("request")
+	if l.opt.Bare {
+		dst = append(dst, e.Direction()...)
+	} else {
+		dst = l.opt.appendClockTime(dst, e.Nanos, e.Start, l.opt.Date, &e.Hole)
+		dst = append(dst, ' ')
+		lo, w = len(dst), endsW
+		dst = e.Src.AppendTo(dst)
+		dst = append(dst, " > "...)
+		dst = e.Dst.AppendTo(dst)
+	}
+	return appendSpaces(dst, w-(len(dst)-lo))
+}
+
+// appendFindings appends severities and ids of the findings. They come before anything
+// that the sender chooses: no server name can push a finding off the screen.
+func (l *Line) appendFindings(dst []byte, m *dissect.Message) []byte {
+	for i := range m.Expert {
+		if i == maxBriefFindings {
+			dst = append(dst, " +"...)
+			return strconv.AppendInt(dst, int64(len(m.Expert)-i), 10)
+		}
+		x := &m.Expert[i]
+		s := l.opt.Palette.severity[x.Severity]
+		dst = append(append(dst, ' '), s.on...)
+		dst = append(append(dst, x.Severity.String()...), ':')
+		dst = append(append(dst, x.Code.ID...), s.off...)
+	}
+	return dst
+}
+
+// appendSummary appends the values that the message's type declares as its summary.
+func (l *Line) appendSummary(dst []byte, m *dissect.Message) []byte {
+	if m.Type == nil {
+		return dst
+	}
+	c := &l.opt.Palette
+	for _, d := range m.Type.Summary {
+		i := m.Index(d)
+		if i < 0 {
+			continue
+		}
+		dst = append(append(dst, ' '), c.name.on...)
+		dst = append(append(dst, d.Key()...), '=')
+		dst = append(append(dst, c.name.off...), c.value.on...)
+		if n := m.Pieces(i); n > 1 {
+			dst = appendPieces(dst, &l.opt, m, i, n)
+		} else {
+			dst = appendBrief(dst, &l.opt, m, &m.Fields[i])
+		}
+		dst = append(dst, c.value.off...)
+	}
+	return dst
+}
+
+// appendBrief appends a value at bounded length.
+func appendBrief(dst []byte, o *Options, m *dissect.Message, f *dissect.Field) []byte {
+	d := f.Def
+	switch {
+	case o.hides(d):
+		return append(dst, redacted...)
+	case d.Kind == dissect.Text:
+		return appendBriefText(dst, m.Bytes(f), f.Flags&dissect.Cut != 0)
+	case f.Flags&dissect.Cut != 0:
+		return append(dst, "cut"...)
+	case d.Kind == dissect.Bytes && d.Flags&dissect.Size != 0:
+		return append(strconv.AppendInt(dst, int64(m.Sent(f)), 10), 'B')
+	case d.Kind == dissect.Bytes:
+		return appendBriefBytes(dst, m.Bytes(f))
+	}
+	return appendPlain(dst, f)
+}
+
+// appendPieces appends the text that the n fields from index i on make together,
+// at bounded length. Hidden secrets among them are redacted.
+func appendPieces(dst []byte, o *Options, m *dissect.Message, i, n int) []byte {
+	if o.ShowSecrets {
+		return appendBriefText(dst, m.Joined(i, n), m.Fields[i+n-1].Flags&dissect.Cut != 0)
+	}
+	lo, cut := len(dst), m.Fields[i+n-1].Flags&dissect.Cut != 0
+	for j := i; j < i+n && len(dst)-lo <= maxBriefRaw; j++ {
+		if f := &m.Fields[j]; o.hides(f.Def) {
+			dst = append(dst, redacted...)
+		} else {
+			b := m.Bytes(f)
+			dst = append(dst, b[:min(len(b), maxBriefRaw+1)]...)
+		}
+	}
+	hi := len(dst)
+	dst = appendBriefText(dst, dst[lo:hi], cut)
+	return append(dst[:lo], dst[hi:]...)
+}
+
+// appendPlain appends a number without its unit, to save room.
+func appendPlain(dst []byte, f *dissect.Field) []byte {
+	switch f.Def.Kind {
+	case dissect.Char:
+		return appendChar(dst, f.Num)
+	case dissect.Int:
+		return strconv.AppendInt(dst, int64(f.Num), 10)
+	case dissect.Float:
+		return appendFloat(dst, f)
+	}
+	return strconv.AppendUint(dst, f.Num, 10)
+}
+
+// appendBriefText appends the beginning of a text, and … where that is not all of it. cut
+// reports whether b itself is not all: the capture ends in it.
+func appendBriefText(dst, b []byte, cut bool) []byte {
+	if len(b) > maxBriefRaw {
+		b, cut = b[:maxBriefRaw], true
+	}
+	dst = append(dst, '"')
+	lo := len(dst)
+	dst = display.AppendEscaped(dst, b, '"')
+	if n, _ := display.Fit(dst[lo:], maxBriefCells); n < len(dst)-lo {
+		dst, cut = dst[:lo+n], true
+	}
+	dst = append(dst, '"')
+	if cut {
+		dst = append(dst, "…"...)
+	}
+	return dst
+}
+
+func appendBriefBytes(dst, b []byte) []byte {
+	if len(b) <= maxBriefBytes {
+		return hex.AppendEncode(dst, b)
+	}
+	return append(hex.AppendEncode(dst, b[:maxBriefBytes]), "…"...)
+}
+
+func appendSplit(dst []byte, s *render.Split) []byte {
+	if s == nil {
+		return dst
+	}
+	if s.Total == 0 {
+		dst = append(dst, ", impossible split header"...)
+	} else {
+		dst = appendParts(append(dst, ", "...), s)
+	}
+	dst = strconv.AppendUint(append(dst, ", id "...), uint64(s.ID), 10)
+	if s.Compressed {
+		dst = append(dst, ", bzip2"...)
+	}
+	return dst
+}

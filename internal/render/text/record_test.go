@@ -1,0 +1,105 @@
+package text
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"qsniff/dissect"
+	"qsniff/dissect/finding"
+	"qsniff/internal/render"
+)
+
+func TestRecord(t *testing.T) {
+	r := &render.Record{Nanos: 1_700_000_000_000_370_000, Frames: []uint64{7},
+		Expert: &finding.Expert{Code: &dissect.TooManyFields, Severity: finding.Warn, A: 3, B: 4}, Detail: []byte(": \x1b[31mred")}
+	const want = `! warn LIM-01  decoding stopped after 3 fields, 4 bytes left undecoded: \x1b[31mred`
+	if diff := cmp.Diff("    7 22:13:20.000370Z "+want+"\n", string(NewLine(Options{UTC: true}).AppendRecord(nil, r))); diff != "" {
+		t.Errorf("line, want -, got +\n%s", diff)
+	}
+	r.Frames = nil
+	const wrapped = `      2023-11-14 22:13:20.000370Z ! warn LIM-01  decoding stopped after 3
+        fields, 4 bytes left undecoded: \x1b[31mred
+
+`
+	if diff := cmp.Diff(wrapped, string(NewTree(Options{UTC: true}).AppendRecord(nil, r))); diff != "" {
+		t.Errorf("tree, want -, got +\n%s", diff)
+	}
+	if diff := cmp.Diff(wrapped, string(NewHex(Options{UTC: true}).AppendRecord(nil, r))); diff != "" {
+		t.Errorf("hex, want -, got +\n%s", diff)
+	}
+}
+
+// A finding keeps to the width too, and drops nothing for it.
+func TestRecordWidth(t *testing.T) {
+	r := &render.Record{Nanos: 1_700_000_000_000_370_000, Frames: []uint64{1234567},
+		Expert: &finding.Expert{Code: &dissect.TooManyFields, Severity: finding.Warn, A: 3, B: 4}, Detail: []byte(": [2001:db8::1]:40000 > [2001:db8::2]:27015")}
+	whole := strings.Fields(string(NewLine(Options{UTC: true, Date: true}).AppendRecord(nil, r)))
+	for width := minWidth; width <= 160; width++ {
+		got := string(NewTree(Options{UTC: true, Width: width}).AppendRecord(nil, r))
+		for line := range strings.Lines(got) {
+			if len(line) > width+1 {
+				t.Errorf("width %d: %d columns: %s", width, len(line)-1, line)
+			}
+		}
+		if diff := cmp.Diff(whole, strings.Fields(got)); diff != "" {
+			t.Errorf("width %d: want -, got +\n%s", width, diff)
+		}
+	}
+}
+
+// How a packet came in stands below the headline, escaped and within the width.
+func TestWaysAndComments(t *testing.T) {
+	e := event(t, []byte("\xff\xff\xff\xff\x57"), 5, 0)
+	a, b := netip.MustParseAddrPort("10.0.0.1:4789"), netip.MustParseAddrPort("10.0.0.2:4789")
+	e.IfName = "eth0\x1b"
+	e.Ways = []render.Way{{Kind: "VLAN", ID: 7}, {Kind: "VXLAN", ID: 42, Src: a, Dst: b},
+		{Kind: "IP in IP", Src: netip.AddrPortFrom(a.Addr(), 0), Dst: netip.AddrPortFrom(b.Addr(), 0)}}
+	e.Comments = [][]byte{[]byte(strings.Repeat("word ", 20)), []byte("\u202etxt")}
+	got := string(NewTree(Options{UTC: true}).Append(nil, e))
+	for _, want := range []string{
+		`  captured on eth0\x1b` + "\n",
+		"  via VLAN 7, VXLAN 42 10.0.0.1:4789 > 10.0.0.2:4789, IP in IP 10.0.0.1 >\n    10.0.0.2\n",
+		"  comment: word word", "  comment: \\u202etxt\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	for line := range strings.Lines(got) {
+		if len(line) > 81 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+}
+
+// TestBareRecord: without packets there is neither a time nor are there ends, which
+// the detail names.
+func TestBareRecord(t *testing.T) {
+	r := &render.Record{Nanos: 1_700_000_000_000_370_000, Frames: []uint64{7},
+		Expert: &finding.Expert{Code: &dissect.TooManyFields, Severity: finding.Warn, A: 3, B: 4}, Detail: []byte(": 10.0.0.1:1 > 10.0.0.2:2")}
+	const want = "    7 ! warn LIM-01  decoding stopped after 3 fields, 4 bytes left undecoded\n"
+	if diff := cmp.Diff(want, string(NewLine(Options{Bare: true}).AppendRecord(nil, r))); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+}
+
+// TestBare: nothing that a packet tells is left in any view.
+func TestBare(t *testing.T) {
+	e := event(t, []byte("\xff\xff\xff\xff\x57"), 5, 0)
+	e.Frame, e.Frames, e.File, e.Iface = 3, []uint64{2, 3}, 5, 6
+	o := Options{Bare: true, UTC: true}
+	for name, r := range map[string]render.Renderer{"line": NewLine(o), "tree": NewTree(o), "hex": NewHex(o)} {
+		got := string(r.Append(nil, e))
+		for _, word := range []string{"frame", "input", "interface", e.Src.String(), e.Dst.String(), ":20.", "2023"} {
+			if strings.Contains(got, word) {
+				t.Errorf("%s: %q in\n%s", name, word, got)
+			}
+		}
+		if name != "line" && (!strings.HasPrefix(got, "payload 3 ") || !strings.Contains(got, "payloads 2-3")) {
+			t.Errorf("%s: the payloads are not named in\n%s", name, got)
+		}
+	}
+}

@@ -1,0 +1,339 @@
+package track
+
+import (
+	"math"
+	"net/netip"
+
+	"qsniff/dissect"
+	"qsniff/dissect/finding"
+	"qsniff/internal/base/lru"
+)
+
+// Message is what Exchanges read of a message.
+type Message struct {
+	Src, Dst netip.AddrPort
+	Proto    *dissect.Proto
+	Type     *dissect.Type // nil if unknown
+	Key      uint64        // of the dissected message
+	Bytes    uint32        // of a request
+	// Frame is the packet that completed a request, but the first packet of a reply: what is
+	// asked between the parts of a reply did not cause it.
+	Frame uint64
+	Nanos int64  // time stamp of Frame
+	Age   int64  // the time that tables age by, at Frame
+	Conn  uint64 // number of the TCP connection from 1; 0 for UDP
+	Reply bool
+	Form  dissect.Form // of the dissected message
+	TTL   uint8        // of a request, or its hop limit; 0: unknown
+	IPID  uint16       // of a request
+	// Expert is where Place appends the findings that the exchange shows.
+	Expert []finding.Expert
+
+	jumpFrame uint64 // jumpDetector.jumpFrame at this message
+}
+
+// Exchanges finds out which messages of one partition belong together: a request,
+// its repetitions, the challenge that the server demands, the request that
+// brings it back, and the replies.
+//
+// Datagrams are paired by both ends and by what they ask for and give. One client
+// socket has at most one exchange of a kind with a server at a time: what it asks again
+// before the answer is a repetition. A challenge does not show for which kind it is: it goes
+// to the oldest exchange that waits and has none. Messages of connections are
+// paired by the number that their protocol gives them.
+//
+// A capture leaves three things open. An answer after two equal requests is paired with
+// the second, so its time may be too short. If one of several challenges for different
+// kinds is missing, the others may be paired with each other's exchanges. A copy of a
+// request that the network makes after the answer counts as a new question.
+//
+// It is not safe for concurrent use.
+type Exchanges struct {
+	// ReportSilence is called for each exchange whose wait ended without a reply to its last
+	// request; the fact is valid during the call. That the capture shows no reply does not mean
+	// that there was none: one direction may be missing as a whole. Set it before the first
+	// call, or leave it nil.
+	ReportSilence func(*Fact)
+
+	flows   *Flows
+	links   links // from these to the exchanges
+	ring    *lru.Ring[endsKey, exchange]
+	orphan  uint32    // number of the latest exchange whose flow was evicted or unknown
+	tail    uint32    // number of the oldest exchange that may be under way
+	moved   uint32    // number of the latest exchange that was spared
+	settled numberSet // the exchanges that are no longer open
+	visits  visits
+	count   [numPhases]int            // of exchanges in the ring
+	most    [numPhases]int            // of them, so many are spared when they are the oldest
+	calls   *lru.Table[callKey, call] // requests in connections
+
+	at      ends // of the message at hand
+	jumps   jumpDetector
+	kinds   []messageKind
+	goneAge int64 // exchanges that ended before this age do not count any more
+	lastGap int64 // age of the last gap in the capture
+	evicted uint64
+	fact    Fact
+}
+
+// exchange is the state of one exchange. Its times are stamps of packets but for lastAge;
+// offsets are frames after the first request's.
+type exchange struct {
+	first         uint64 // frame of the first request
+	begun         int64  // age of the first request
+	lastAge       int64  // of the last request, challenge or part of a reply
+	challengeTrip int64  // round trip of the last challenge, -1 if there is none
+	plainNanos    int64  // of the last request without the challenge
+	echoNanos     int64  // of the last request that brought it back
+	plainOffset   uint32
+	echoOffset    uint32
+	challenge     uint32       // the last one; 0 if the capture cut it
+	requestKey    uint32       // Key of the last request; 0 if it has none
+	number, older uint32       // its own in the ring, and that of the one between these ends that began before
+	question      uint8        // the index of its one bit of dissect.Asked
+	size          uint8        // of the last request in bytes; maxSize: that or more
+	plains        uint8        // requests without the challenge at hand for which no challenge came, 255 at most
+	copyGap       uint8        // time between the last two equal requests without a reply, see countCopy
+	forms         dissect.Form // of its requests
+	livedMillis   uint16       // from the first request to the last
+	requestKind   uint8        // number of the kind of the last request, 0 if there were too many kinds
+	answerKind    uint8        // likewise, of the answer
+	headers       headers      // what the headers of all its requests show
+	state         state
+	phase         phase
+}
+
+// state is how far an exchange has come.
+type state uint8
+
+const (
+	replyDue         state = 1 << iota // the server has not replied to the last request
+	challengeGiven                     // the server demanded a challenge
+	challengeEchoed                    // the last challenge was brought back
+	partsCame                          // parts of a reply to the last request came
+	answerCame                         // the reply is complete
+	challengeChanged                   // the challenge changed
+	beganWithToken                     // the first request brought a challenge
+	silenceReported                    // ReportSilence was called
+)
+
+// maxSize is the size of requests that a byte has no room for: only padded ones have as many.
+const maxSize = math.MaxUint8
+
+// size returns the size of a request as an exchange stores it.
+func (m *Message) size() uint8 { return uint8(min(m.Bytes, maxSize)) }
+
+// messageKind is what exchanges hold of a message's type, by a number.
+type messageKind struct {
+	proto *dissect.Proto
+	typ   *dissect.Type
+}
+
+// NewExchanges returns tables in which size requests can wait for the first reply, whatever
+// else comes. The other sizes are derived from that, see limits.go. What an exchange is does not
+// depend on flows, but it is found faster if its flow is there. No other Exchanges may use them.
+func NewExchanges(size int, flows *Flows) *Exchanges {
+	ring := lru.NewRing[endsKey, exchange](size + size/endedShare)
+	x := &Exchanges{
+		flows:   flows,
+		links:   newLinks(flows.table.Cap()),
+		ring:    ring,
+		settled: newNumberSet(ring.Cap()),
+		most:    [numPhases]int{open: size, challenged: size / challengedShare},
+		calls:   lru.New[callKey, call](size / callShare),
+		lastGap: math.MinInt64,
+		goneAge: math.MinInt64,
+	}
+	flows.exchanges = x
+	return x
+}
+
+// Evicted returns how many exchanges were evicted before they were over.
+func (x *Exchanges) Evicted() uint64 { return x.evicted }
+
+// VisitsEvicted returns how many visits of clients were evicted before they were over.
+func (x *Exchanges) VisitsEvicted() uint64 { return x.visits.evicted }
+
+// noPart is the part of a message that belongs to no exchange.
+var noPart = Part{Took: -1, Trip: -1}
+
+// Place returns the part of m in its exchange, and appends to m.Expert what it shows.
+func (x *Exchanges) Place(m *Message) (p Part) {
+	x.jumps.observe(m)
+	m.jumpFrame = x.jumps.jumpFrame
+	switch {
+	case m.Conn != 0:
+		return x.placeCall(m)
+	case m.Type == nil && m.Reply:
+		x.findEnds(m)
+		return x.recordOther(x.placeUnreadable(m))
+	case m.Type == nil || m.Type.Asks == 0 || m.Type.Notice:
+		return noPart
+	}
+	x.findEnds(m)
+	if m.Reply {
+		return x.recordOther(x.placeReply(m))
+	}
+	e, step, again := x.placeRequest(m)
+	e.fillPart(&p, step)
+	p.Gap, p.IsThird = again.Gap, again.IsThird
+	p.Signs = x.shownBefore(e)
+	return p
+}
+
+// PlaceRequest is Place for a request in a datagram whose type asks for something. It returns what
+// is set in its Part.
+func (x *Exchanges) PlaceRequest(m *Message) (step Step, id uint64, broughtChallenge bool, again Repeat) {
+	x.jumps.observe(m)
+	x.findEnds(m)
+	e, step, again := x.placeRequest(m)
+	if step == Ask { // e is new, and reading it now would take until it is in the processor's cache
+		return Ask, m.Frame, m.Key != 0, again
+	}
+	return step, e.first, e.hasBroughtChallenge(), again
+}
+
+// placeRequest begins an exchange with a request, or repeats the one under way. A request for
+// several things belongs to the exchange of the first.
+func (x *Exchanges) placeRequest(m *Message) (*exchange, Step, Repeat) {
+	asks := m.Type.Asks.First()
+	e, past := x.find(asks)
+	if e != nil && (m.Age-e.lastAge > int64(answerWait) || int64(e.livedMillis) > retryFor.Milliseconds()) {
+		x.endExchangeAt(e)
+		e, past = nil, e
+	}
+	if e != nil {
+		again := e.countCopy(m, x.kindNumber(m))
+		return e, x.placeRepeat(m, e), again
+	}
+	x.checkFirstRequest(m, past)
+	e = x.add(asks)
+	e.first, e.begun, e.lastAge, e.plainNanos = m.Frame, m.Age, m.Age, m.Nanos
+	state := replyDue
+	if m.Key != 0 {
+		state |= beganWithToken
+	}
+	e.plains = 1
+	e.requestKey, e.challengeTrip, e.requestKind, e.state, e.size, e.forms = uint32(m.Key), -1, x.kindNumber(m), state, m.size(), m.Form
+	e.headers = headersOf(m)
+	return e, Ask, Repeat{}
+}
+
+// placeRepeat adds a further request to e: a repetition, or the echo of its challenge.
+func (x *Exchanges) placeRepeat(m *Message, e *exchange) Step {
+	step := Again
+	isEcho := e.state&challengeGiven != 0 && m.Key != 0 && (uint32(m.Key) == e.challenge || x.hasGiven(m))
+	if isEcho && e.state&challengeEchoed == 0 {
+		step = Echo
+	}
+	x.checkRequest(m, e, isEcho)
+	e.livedMillis = uint16(min(int64(e.livedMillis)+max(m.Age-e.lastAge, 0)/1e6, math.MaxUint16))
+	e.lastAge = max(e.lastAge, m.Age)
+	at := uint32(m.Frame - e.first)
+	if isEcho {
+		e.echoNanos, e.echoOffset, e.state = m.Nanos, at, e.state|challengeEchoed
+	} else {
+		e.plainNanos, e.plainOffset = m.Nanos, at
+		e.plains = min(e.plains, math.MaxUint8-1) + 1
+	}
+	e.state |= replyDue
+	e.forms |= m.Form
+	e.headers &= headersOf(m)
+	e.requestKind, e.requestKey, e.size = x.kindNumber(m), uint32(m.Key), m.size()
+	return step
+}
+
+// fillPart makes p, which is zero, the part of a request of e. Each member is written in place: a
+// processor that copies what it has just written in pieces waits for that.
+func (e *exchange) fillPart(p *Part, s Step) {
+	p.Step, p.ID, p.Took, p.Trip, p.BroughtChallenge = s, e.first, -1, -1, e.hasBroughtChallenge()
+}
+
+// hasBroughtChallenge reports whether a request of e brought a challenge.
+func (e *exchange) hasBroughtChallenge() bool {
+	return e.state&(beganWithToken|challengeEchoed) != 0
+}
+
+// lastRequest returns frame and time stamp of the last request.
+func (e *exchange) lastRequest() (frame uint64, nanos int64) {
+	if e.state&challengeEchoed != 0 && e.echoOffset >= e.plainOffset {
+		return e.first + uint64(e.echoOffset), e.echoNanos
+	}
+	return e.first + uint64(e.plainOffset), e.plainNanos
+}
+
+// endExchange ends an exchange whose wait is over, between the ends k. If the server has not
+// replied, and the capture has no gap since, it reports the silence.
+func (x *Exchanges) endExchange(k *endsKey, e *exchange) {
+	if e.state&(replyDue|partsCame|answerCame) == replyDue && e.lastAge > x.lastGap && x.ReportSilence != nil {
+		f := &x.fact
+		at, nanos := e.lastRequest()
+		*f = Fact{Frame: at, Nanos: nanos, Age: e.lastAge, Key: uint64(e.requestKey),
+			Server: netip.AddrPortFrom(k.server.Addr(), k.port),
+			Client: netip.AddrPortFrom(k.client.Addr(), k.clientPort)}
+		e.fillPart(&f.Part, Silence)
+		f.GotChallenge = e.state&challengeGiven != 0
+		f.Began = e.begun
+		if e.requestKind > 0 {
+			f.Proto, f.Type = x.kinds[e.requestKind-1].proto, x.kinds[e.requestKind-1].typ
+			x.ReportSilence(f)
+			e.state |= silenceReported
+		}
+	}
+	x.setPhase(e, ended)
+}
+
+// endExchangeAt is endExchange between the ends at hand.
+func (x *Exchanges) endExchangeAt(e *exchange) {
+	k := x.at.key()
+	x.endExchange(&k, e)
+}
+
+// Tick ends the exchanges that waited until age. At the end of a capture no call is needed:
+// nothing is reported of exchanges whose wait is not over.
+func (x *Exchanges) Tick(age int64) {
+	x.goneAge = age - int64(endedFor)
+	x.skipEvicted()
+	next := x.ring.Next()
+	for n := x.tail; n != next; n++ {
+		entry := x.ring.At(n)
+		e := &entry.Val
+		switch {
+		case e.phase == ended:
+		case age-e.lastAge > int64(answerWait):
+			x.endExchange(&entry.Key, e)
+		case age-e.begun <= int64(answerWait) && next-n < next-x.moved:
+			return // those that follow began later
+		}
+		if n == x.tail && e.phase == ended {
+			x.tail++
+		}
+	}
+}
+
+// skipEvicted moves the tail to the oldest exchange, unless it is that or a later one. If none is
+// under way, the tail is the number of the next.
+func (x *Exchanges) skipEvicted() {
+	if first := x.ring.First(); x.tail-first > x.ring.Next()-first {
+		x.tail = first
+	}
+}
+
+// RecordGap records that packets are missing from the capture at age: a reply to what was
+// asked before may be among them.
+func (x *Exchanges) RecordGap(age int64) { x.lastGap = age }
+
+// kindNumber returns the number of m's kind from 1, or 0 if there are too many.
+func (x *Exchanges) kindNumber(m *Message) uint8 {
+	k := messageKind{m.Proto, m.Type}
+	for i := range x.kinds {
+		if x.kinds[i] == k {
+			return uint8(i + 1)
+		}
+	}
+	if len(x.kinds) == maxKinds {
+		return 0
+	}
+	x.kinds = append(x.kinds, k)
+	return uint8(len(x.kinds))
+}

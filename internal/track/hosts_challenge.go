@@ -1,0 +1,307 @@
+package track
+
+import (
+	"net/netip"
+	"slices"
+
+	"qsniff/dissect"
+	"qsniff/dissect/finding"
+	"qsniff/internal/base/lru"
+)
+
+// The indices of the roles in dissect.Queries.
+const (
+	queryInfo = iota
+	queryPlayers
+	queryRules
+	queryKinds
+)
+
+var queryRoles = [queryKinds]dissect.Asked{dissect.AskInfo, dissect.AskPlayers, dissect.AskRules}
+
+// queryKind returns the index of the one query in asks, or -1.
+func queryKind(asks dissect.Asked) int { return slices.Index(queryRoles[:], asks&dissect.Queries) }
+
+// hostState is the state of a server that answers.
+type hostState struct {
+	answered int64             // age of its last answer to anybody; a challenge is none
+	served   [queryKinds]int64 // the same for each kind of query; never if it was not answered
+	muted    [queryKinds]mutedCount
+	vain     [queryKinds - queryPlayers]vainCount // without information
+	shared   sharedChallenge
+	times    answerTimes
+	demands  bool // a challenge in place of information was reported
+	bytes    sameBytes
+	framing  [queryKinds]framing
+	// isReframed is set if two forms of answers were raised.
+	isReframed bool
+	// silences is how many requests went without an answer since silentSince.
+	silences    uint32
+	silentSince int64
+	// unbrought is how many challenges were not brought back since unbroughtSince, of those after
+	// which the client asked again.
+	unbrought      uint32
+	unbroughtSince int64
+
+	sole           soleClient
+	open           openAnswers
+	isPortReported bool // that it names another port
+}
+
+// mutedCount counts the valid requests of one kind that nobody answered since the last
+// answer of that kind.
+type mutedCount struct {
+	queries    uint32
+	clients    uint32 // different addresses, up to 2
+	first      Host   // the first of them
+	isReported bool
+}
+
+// sharedChallenge is the challenge that a server gives most, by Boyer and Moore's majority
+// vote: each gift of the candidate is a vote for it, each gift of another challenge a vote
+// against it, and at a negative count the other one becomes the candidate.
+type sharedChallenge struct {
+	challenge  uint32
+	votes      int32
+	given, all uint32                // times that the candidate, and any challenge, was given since it became that
+	to         [sharedAddresses]Host // addresses that were given it
+	addresses  uint8                 // in use of to
+	first      uint64                // frame of its first gift
+	isReported bool
+}
+
+// challengedClient is a client at a server that gave it a challenge.
+type challengedClient struct {
+	challenge, previous uint32             // the last two that it was given
+	age                 int64              // of the last gift
+	tries               [queryKinds]uint32 // valid requests since the last answer
+	unheeded            [queryKinds]unheededCount
+	isReported          bool
+	given               gifts
+	unbrought           [queryPlayers + 1]unbroughtChallenges // for information, and for players or rules
+	path                replyPath
+}
+
+// unheededCount counts exchanges with one valid challenge that ended without an answer.
+type unheededCount struct {
+	first uint64 // frame
+	age   int64  // of the first
+	key   uint32 // the challenge
+	n     uint8
+}
+
+// hasChallenge reports whether the challenge of the request, or silence, f was given to its
+// client at most fresh nanoseconds ago.
+func (p *challengedClient) hasChallenge(f *Fact, fresh int64) bool {
+	key := uint32(f.Key)
+	return key != 0 && (key == p.challenge || key == p.previous) && f.Age-p.age <= fresh
+}
+
+// findServer returns the state of the server of f, a new one if there is none.
+func (h *Hosts) findServer(f *Fact) *hostState {
+	k := EndOf(f.Server)
+	if s := h.servers.Get(k); s != nil {
+		return s
+	}
+	s, evicted := h.servers.Put(k)
+	if evicted != nil {
+		h.evicted++
+	}
+	*s = hostState{answered: never, served: [queryKinds]int64{never, never, never}, silentSince: never, unbroughtSince: never}
+	return s
+}
+
+// AddBegun adds a part of a reply to what asks for asks, which may never come whole: its server does
+// answer that. f has the ends and the time.
+func (h *Hosts) AddBegun(f *Fact, asks dissect.Asked) {
+	s := h.findServer(f)
+	for kind := range queryKinds {
+		if asks.Has(queryRoles[kind]) {
+			s.recordServed(kind, f.Age)
+		}
+	}
+}
+
+// recordServed records that the server answered a query of a kind at age.
+func (s *hostState) recordServed(kind int, age int64) {
+	s.served[kind] = max(s.served[kind], age)
+	s.muted[kind] = mutedCount{isReported: s.muted[kind].isReported}
+}
+
+// addServerReply adds a reply to a query, or a challenge, to the state of its server.
+func (h *Hosts) addServerReply(f *Fact) {
+	s := h.findServer(f)
+	if f.Type.Asks.Has(dissect.AskChallenge) {
+		if f.Key != 0 {
+			h.recordChallenge(f, s)
+			h.countShared(f, &s.shared)
+		}
+		if f.Asked.Has(dissect.AskInfo) && !s.demands {
+			s.demands = true
+			at := *f
+			at.Client = netip.AddrPort{}
+			h.raise(&at, f.Request, finding.Expert{Code: pairCodes(f.Proto).Demanded}, false)
+		}
+		return
+	}
+	s.answered = max(s.answered, f.Age)
+	if f.Step == Answer && f.Took >= 0 {
+		s.times.add(f.Took)
+	}
+	h.checkGamePort(f, s)
+	h.countClient(f, &s.sole)
+	pair := pairOf(f)
+	h.addPollAnswer(pair)
+	p := h.proven.Peek(pair)
+	h.recordAnswered(f, p)
+	h.checkCache(f, s, p)
+	if p == nil {
+		h.countOpen(f, &s.open)
+	}
+	for kind := range queryKinds {
+		if !f.Type.Asks.Has(queryRoles[kind]) {
+			continue
+		}
+		h.checkFraming(f, s, kind)
+		s.recordServed(kind, f.Age)
+		if p != nil {
+			p.tries[kind], p.unheeded[kind] = 0, unheededCount{}
+		}
+	}
+}
+
+// recordChallenge stores the challenge that a client was given.
+func (h *Hosts) recordChallenge(f *Fact, s *hostState) {
+	k := pairOf(f)
+	p := h.proven.Get(k)
+	if p == nil {
+		p, _ = h.offered.Put(k) // evictions are not counted: floods from invented addresses fill the table
+	}
+	h.countUnbrought(f, p, s)
+	if key := uint32(f.Key); key != p.challenge {
+		p.given.addOther(f)
+		p.challenge, p.previous = key, p.challenge
+	}
+	p.given.last = uint32(f.ID)
+	p.age = f.Age
+	p.path.addChallenge(f)
+}
+
+// addQuery adds a request. If it brings back a challenge, its client is at its address and
+// moves to the proven ones.
+func (h *Hosts) addQuery(f *Fact) {
+	kind := queryKind(f.Type.Asks)
+	if kind < 0 || f.Key == 0 {
+		return
+	}
+	k := pairOf(f)
+	p := h.proven.Get(k)
+	if p == nil {
+		o := h.offered.Peek(k)
+		if o != nil {
+			o.bringBack(kind)
+		}
+		if o == nil || !o.hasChallenge(f, int64(freshFor)) {
+			return
+		}
+		was := *o
+		h.offered.Delete(k)
+		var evicted *lru.Evicted[pairKey, challengedClient]
+		if p, evicted = h.proven.Put(k); evicted != nil {
+			h.evicted++
+		}
+		*p = was
+	} else {
+		p.bringBack(kind)
+	}
+	if p.hasChallenge(f, int64(freshFor)) {
+		p.tries[kind]++
+		h.checkOrder(f, p)
+	}
+}
+
+// addUnansweredQuery adds an exchange that ended without an answer. For most it counts only if
+// its last request had a valid challenge.
+func (h *Hosts) addUnansweredQuery(f *Fact) {
+	kind := queryKind(f.Type.Asks)
+	p, s := h.proven.Peek(pairOf(f)), h.servers.Peek(EndOf(f.Server))
+	if kind < 0 || s == nil {
+		return
+	}
+	h.addSilentPoll(f, s, kind, p != nil)
+	if p == nil || !p.hasChallenge(f, int64(freshFor)) {
+		return
+	}
+	d := &p.unheeded[kind]
+	if d.key != uint32(f.Key) {
+		*d = unheededCount{first: f.ID, age: f.Age, key: uint32(f.Key)}
+	}
+	d.n = min(d.n, 254) + 1
+	alive := s.served[kind]
+	if kind == queryInfo {
+		alive = s.answered
+	}
+	if d.n >= deadEchoes && !p.isReported && alive > d.age && alive >= f.Age-int64(aliveFor) {
+		p.isReported = true
+		h.raise(f, d.first, finding.Expert{Code: pairCodes(f.Proto).Unheeded, A: uint64(d.n)}, h.isUnsure(d.age))
+	}
+	if kind != queryInfo {
+		h.countMuted(f, s, kind, p.tries[kind])
+	}
+	p.tries[kind] = 0
+}
+
+// countMuted counts requests for players or rules that nobody answered.
+func (h *Hosts) countMuted(f *Fact, s *hostState, kind int, tries uint32) {
+	m := &s.muted[kind]
+	client := Host(f.Client.Addr().As16())
+	switch {
+	case m.queries == 0:
+		m.first, m.clients = client, 1
+	case m.first != client:
+		m.clients = 2
+	}
+	m.queries += max(tries, 1)
+	if m.isReported || m.queries < mutedQueries || m.clients < mutedClients ||
+		s.served[queryInfo] < f.Age-int64(servedFor) {
+		return
+	}
+	m.isReported = true
+	x := finding.Expert{Code: pairCodes(f.Proto).Partial, A: uint64(m.queries)}
+	if kind == queryRules {
+		x.B = 1
+		if s.muted[queryPlayers].queries == 0 {
+			x.Code = pairCodes(f.Proto).Ruleless
+		}
+	}
+	at := *f
+	at.Client = netip.AddrPort{}
+	h.raise(&at, f.Frame, x, h.isUnsure(f.Age-int64(servedFor)))
+}
+
+// countShared counts a challenge and the address to which it is given.
+func (h *Hosts) countShared(f *Fact, x *sharedChallenge) {
+	key := uint32(f.Key)
+	x.all++
+	if key == x.challenge {
+		x.votes++
+	} else if x.votes--; x.votes < 0 {
+		*x = sharedChallenge{challenge: key, all: 1, first: f.Frame, isReported: x.isReported}
+	}
+	if key != x.challenge {
+		return
+	}
+	x.given++
+	client := Host(f.Client.Addr().As16())
+	if int(x.addresses) < len(x.to) && !slices.Contains(x.to[:x.addresses], client) {
+		x.to[x.addresses] = client
+		x.addresses++
+	}
+	if x.isReported || uint32(x.addresses) < sharedWith || x.all < sharedOf || 100*uint64(x.given) < uint64(sharedShare)*uint64(x.all) {
+		return
+	}
+	x.isReported = true
+	at := *f
+	at.Client = netip.AddrPort{}
+	h.raise(&at, x.first, finding.Expert{Code: pairCodes(f.Proto).Shared, A: uint64(key), B: uint64(x.given)<<32 | uint64(x.all)}, false)
+}

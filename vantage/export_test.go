@@ -1,7 +1,0 @@
-package vantage
-
-// The thresholds that tests of whole captures go by.
-const (
-	LeastAnswers = leastAnswers
-	LeastTrips   = leastTrips
-)
