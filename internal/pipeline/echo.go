@@ -17,8 +17,13 @@ import (
 // closes it. What comes the other way within echoWindow and begins with the bytes of the open request is
 // an echo. An attacker who wants a flood to be taken for echoes has to have each packet preceded by its
 // like from the victim; and echoes are counted, as traffic of another protocol.
+//
+// A server that answered an open request is no echo: requests to it are not kept, and most of a flood takes
+// two comparisons.
 type echoes struct {
-	table []openRequest // by a hash of the addresses, without direction; nil before the first request
+	table   []openRequest       // by a hash of the addresses, without direction; nil before the first request
+	tags    [echoPlaces]uint16  // of the senders of these requests, so that most of a flood reads none of them
+	servers [echoServers]uint64 // endBits of servers that answered, by serverAt
 
 	// The result for the item at work, which two stages ask for.
 	index  int32
@@ -42,6 +47,9 @@ const (
 	echoPlaces = 1 << 6
 	// limit: echoBytes is how much of a request is compared. Chosen: A2S_INFO with its challenge has 29 bytes.
 	echoBytes = 29
+	// limit: echoServers is how many servers that answered are kept; a newer one takes the place of an
+	// older one. Chosen: more than a host has, and 512 bytes.
+	echoServers = 1 << 6
 	// limit: echoWindow is how long a request is open. Chosen: longer than any round trip, and shorter than
 	// the intervals at which two servers ask each other.
 	echoWindow = time.Second
@@ -58,6 +66,9 @@ func endBits(a netip.AddrPort) uint64 {
 	return uint64(a.Port())<<48 ^ binary.BigEndian.Uint64(b[:8]) ^ binary.BigEndian.Uint64(b[8:])
 }
 
+// endTag returns a few bits of an end's endBits.
+func endTag(end uint64) uint16 { return uint16(end ^ end>>16 ^ end>>32) }
+
 // take reports whether it, a datagram that is a request by its bytes, is an echo, and keeps it if not.
 func (e *echoes) take(now *current, it *item) bool {
 	if e.index == now.index && e.frame == it.frame {
@@ -66,17 +77,26 @@ func (e *echoes) take(now *current, it *item) bool {
 	if e.table == nil {
 		e.table = make([]openRequest, echoPlaces)
 	}
-	x := &e.table[it.pair%echoPlaces]
-	from, to := endBits(it.Src), endBits(it.Dst)
+	place := it.pair % echoPlaces
+	x, tag := &e.table[place], &e.tags[place]
+	to := endBits(it.Dst)
 	e.index, e.frame = now.index, it.frame
-	e.isEcho = x.from == to && x.to == from && it.age-x.age <= int64(echoWindow) &&
+	mayEcho := *tag == endTag(to)
+	if !mayEcho && *e.serverAt(to) == to {
+		e.isEcho = false
+		return false
+	}
+	from := endBits(it.Src)
+	e.isEcho = mayEcho && x.from == to && x.to == from && it.age-x.age <= int64(echoWindow) &&
 		it.Wire >= int(x.wire) && len(it.Payload) >= int(x.n) && bytes.Equal(it.Payload[:x.n], x.b[:x.n])
 	if e.isEcho {
 		e.asked = uint32(x.wire)
 		x.from, x.to = 0, 0 // one datagram is the echo of a request
 		return true
 	}
-	x.from, x.to, x.age, x.wire, x.n = from, to, it.age, uint16(it.Wire), uint8(copy(x.b[:], it.Payload))
+	*tag = endTag(from)
+	x.from, x.to, x.age = from, to, it.age
+	x.wire, x.n = uint16(it.Wire), uint8(copy(x.b[:], it.Payload))
 	return false
 }
 
@@ -85,9 +105,16 @@ func (e *echoes) close(it *item) {
 	if e.table == nil {
 		return
 	}
-	if x := &e.table[it.pair%echoPlaces]; x.from == endBits(it.Dst) && x.to == endBits(it.Src) {
+	server := endBits(it.Src)
+	if x := &e.table[it.pair%echoPlaces]; x.from == endBits(it.Dst) && x.to == server {
 		x.from, x.to = 0, 0
+		*e.serverAt(server) = server
 	}
+}
+
+// serverAt returns the place of a server in servers.
+func (e *echoes) serverAt(end uint64) *uint64 {
+	return &e.servers[(end^end>>32)*0x9e3779b97f4a7c15>>58]
 }
 
 // takeEcho reports whether it, which is a request by its bytes, is an echo, and counts and reports it then.
