@@ -34,7 +34,8 @@ qsniff-hub does when it is given flags only.
   /campaigns.json  campaigns that go on, and the last ones that are over
   /sensors.json    sensors: silent, clock off, messages lost
   /metrics         for Prometheus
-  /healthz         200, or 503 and why if it cannot read the streams
+  /healthz         200, or 503 and why if it cannot read the streams; this machine
+                   needs no token for it
   /readyz          the same, once it has read what there was
 
 The broker is within the process, with its streams in --store, and at 127.0.0.1:4222 for

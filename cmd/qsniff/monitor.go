@@ -83,7 +83,8 @@ or reads a capture or a ring of files that another program writes. It never send
   /events        server-sent events: one for each newer report
   /metrics       for Prometheus, also as OpenMetrics, with native histograms
   /servers.json  the servers that answered, with what they say of themselves
-  /healthz       200, or 503 and why if the capture stands still
+  /healthz       200, or 503 and why if the capture stands still; this machine
+                 needs no token for it
   /readyz        the same, once packets are being read
 
 A server has figures of its own if --servers names it with its port, or once it has

@@ -16,13 +16,14 @@ func NewBuildInfo(version, revision, goVersion string) prometheus.Collector {
 
 // The metrics of the server that gives them out.
 var (
-	descConns    = desc("web_connections", "Connections that are open.")
-	descRefused  = desc("web_connections_refused_total", "Connections that were closed at once, because too many were open.")
-	descRequests = desc("web_requests_total", "Requests over HTTP.")
-	descViewers  = desc("web_viewers", "Viewers of the live page.")
-	descTurned   = desc("web_viewers_refused_total", "Viewers of the live page that were refused, because there were too many.")
-	descStalled  = desc("web_viewers_stalled_total", "Viewers of the live page that stopped reading, and were dropped.")
-	descRejected = desc("web_requests_rejected_total", "Requests that were refused: their Host is no name of this server, they bring no token, or they are no reads.", "reason")
+	descConns     = desc("web_connections", "Connections that are open.")
+	descRefused   = desc("web_connections_refused_total", "Connections that were closed at once, because too many were open.")
+	descDisplaced = desc("web_connections_displaced_total", "Connections that were closed for newer ones, before a request on them was let in.")
+	descRequests  = desc("web_requests_total", "Requests over HTTP.")
+	descViewers   = desc("web_viewers", "Viewers of the live page.")
+	descTurned    = desc("web_viewers_refused_total", "Viewers of the live page that were refused, because there were too many.")
+	descStalled   = desc("web_viewers_stalled_total", "Viewers of the live page that stopped reading, and were dropped.")
+	descRejected  = desc("web_requests_rejected_total", "Requests that were refused: their Host is no name of this server, they bring no token, or they are no reads.", "reason")
 )
 
 // serverCollector is a collector of the counters of a serve.Server and its serve.Live.
@@ -38,7 +39,7 @@ func NewServerCollector(stats func() serve.Stats, live func() serve.LiveStats) p
 }
 
 func (c serverCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descConns, descRefused, descRequests, descRejected} {
+	for _, d := range []*prometheus.Desc{descConns, descRefused, descDisplaced, descRequests, descRejected} {
 		to <- d
 	}
 	if c.live != nil {
@@ -52,6 +53,7 @@ func (c serverCollector) Collect(to chan<- prometheus.Metric) {
 	s, x := c.stats(), sender{to}
 	x.gauge(descConns, float64(s.Open))
 	x.count(descRefused, s.Refused)
+	x.count(descDisplaced, s.Displaced)
 	x.count(descRequests, s.Requests)
 	x.count(descRejected, s.BadHost, "host")
 	x.count(descRejected, s.BadToken, "token")

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 )
 
@@ -39,9 +40,10 @@ type Server struct {
 
 // Stats counts what came.
 type Stats struct {
-	Open     int64  // connections
-	Refused  uint64 // connections beyond MaxConns
-	Requests uint64 // all of them
+	Open      int64  // connections
+	Refused   uint64 // connections beyond MaxConns
+	Displaced uint64 // connections that were closed for newer ones, before a request on them was let in
+	Requests  uint64 // all of them
 	// Requests that were refused, because their Host is not the server's, their token is missing
 	// or wrong, or their method is neither GET nor HEAD.
 	BadHost, BadToken, BadMethod uint64
@@ -53,14 +55,18 @@ func New(l net.Listener, opt Options) (*Server, error) {
 	if !IsLoopback(l) && len(opt.Token) == 0 {
 		return nil, ErrNoToken
 	}
-	s := &Server{opt: opt, mux: http.NewServeMux(), lis: &limitedListener{Listener: l}, hosts: hostsOf(l, opt.Hosts)}
+	s := &Server{opt: opt, mux: http.NewServeMux(), lis: newLimitedListener(l), hosts: hostsOf(l, opt.Hosts)}
 	s.token.store(opt.Token)
 	s.http = http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: headerWait, ReadTimeout: headerWait, WriteTimeout: writeWait,
-		IdleTimeout: idleWait, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(opt.Log.Handler(), slog.LevelDebug), TLSConfig: opt.TLS}
+		IdleTimeout: idleWait, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(opt.Log.Handler(), slog.LevelDebug), TLSConfig: opt.TLS,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }}
 	s.mux.HandleFunc("/healthz", s.serveHealth)
 	s.mux.HandleFunc("/readyz", s.serveReady)
 	return s, nil
 }
+
+// connKey is the key of a request's connection in its context.
+type connKey struct{}
 
 // ErrNoToken is the error of New for a listener that others reach, and no token.
 var ErrNoToken = errors.New("others than this machine can reach it, and there is no token")
@@ -109,7 +115,9 @@ func (s *Server) Close() {
 // Stats returns what came so far.
 func (s *Server) Stats() Stats {
 	n := &s.stats
-	return Stats{Open: s.lis.open.Load(), Refused: s.lis.refused.Load(), Requests: n.requests.Load(),
+	s.lis.mu.Lock()
+	defer s.lis.mu.Unlock()
+	return Stats{Open: int64(s.lis.open), Refused: s.lis.refused, Displaced: s.lis.displaced, Requests: n.requests.Load(),
 		BadHost: n.host.Load(), BadToken: n.token.Load(), BadMethod: n.method.Load()}
 }
 
@@ -133,13 +141,32 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		h.Set("Allow", "GET, HEAD")
 		http.Error(w, "nothing can be changed here", http.StatusMethodNotAllowed)
 	case s.token.enter(w, r):
+	case r.URL.Path == "/healthz" && isLocal(r):
+		s.serveHealth(w, r)
 	case !s.token.allows(r):
 		s.stats.token.Add(1)
+		h.Set("Connection", "close") // it takes no place of those that bring one
 		h.Set("WWW-Authenticate", `Bearer realm="qsniff"`)
 		http.Error(w, "a token is wanted: Authorization: Bearer TOKEN; in a browser: /?token=TOKEN", http.StatusUnauthorized)
 	default:
+		if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
+			admit(c)
+		}
 		s.mux.ServeHTTP(w, r)
 	}
+}
+
+// isLocal reports whether this machine sent a request: from a loopback address, from the address that it
+// asks, or over a Unix socket. Units and containers ask for health where they have no token.
+func isLocal(r *http.Request) bool {
+	remote, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		_, isUnix := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr)
+		return isUnix
+	}
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	ip := remote.Addr().Unmap()
+	return ip.IsLoopback() || local != nil && ip.WithZone("") == local.AddrPort().Addr().Unmap().WithZone("")
 }
 
 // serveHealth reports whether the program is well.

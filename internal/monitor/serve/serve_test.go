@@ -115,7 +115,7 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// TestToken: nothing is shown without it, not even how the program is, and it is never logged.
+// TestToken: nothing is shown without it but, on the machine itself, how the program is, and it is never logged.
 func TestToken(t *testing.T) {
 	s, log := start(t, "127.0.0.1:0", Options{Token: []byte(token)})
 	for auth, want := range map[string]int{
@@ -124,8 +124,11 @@ func TestToken(t *testing.T) {
 	} {
 		for _, path := range []string{"/page", "/healthz", "/nowhere"} {
 			want := want
-			if want == 200 && path == "/nowhere" {
+			switch {
+			case want == 200 && path == "/nowhere":
 				want = 404
+			case path == "/healthz":
+				want = 200
 			}
 			if got, body := ask(t, s, "GET", path, "localhost", auth); got != want || strings.Contains(body, token) {
 				t.Errorf("%q, %s: got %d %q, want %d", auth, path, got, body, want)
@@ -185,43 +188,133 @@ func TestHealth(t *testing.T) {
 	check("/readyz", 503, "it stands still")
 }
 
-// TestStalledReaders: connections that send nothing, or half a request, or never read, are bounded
-// and closed, and others are served meanwhile.
+// dialFrom opens a connection from an address of the loopback interface.
+func dialFrom(t *testing.T, s *Server, from string) net.Conn {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	c, err := d.DialContext(t.Context(), "tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// TestStalledReaders: connections that send nothing or half a request are bounded, in all and for an
+// address, and closed after a time; for a newer one the oldest is closed; those that were let in stay.
 func TestStalledReaders(t *testing.T) {
-	s, _ := start(t, "127.0.0.1:0", Options{})
+	s, _ := start(t, "127.0.0.1:0", Options{Token: []byte(token)})
+	ask(t, s, "GET", "/page", "localhost", "Bearer "+token) // its connection stays open
 	var conns []net.Conn
-	for i := range MaxConns - 1 {
-		c, err := net.Dial("tcp", s.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		conns = append(conns, c)
-		if i%2 == 0 {
-			_, _ = io.WriteString(c, "GET /page HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+	stall := func(n int, from string) {
+		for i := range n {
+			c := dialFrom(t, s, from)
+			if conns = append(conns, c); i%2 == 0 {
+				_, _ = io.WriteString(c, "GET /page HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+			}
 		}
 	}
-	timing.Await(t, "connections", func() bool { return s.Stats().Open == int64(len(conns)) })
-	if got, _ := ask(t, s, "GET", "/page", "localhost", ""); got != 200 {
-		t.Errorf("while others stall: got %d", got)
+	stall(maxStrangersOf+3, "127.0.0.2")
+	timing.Await(t, "the places of an address", func() bool { n := s.Stats(); return n.Open == maxStrangersOf+1 && n.Displaced == 3 })
+	for i := range 9 {
+		stall(maxStrangersOf, fmt.Sprintf("127.0.0.%d", 3+i))
 	}
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	timing.Await(t, "the reader's end", func() bool { return s.Stats().Open == int64(len(conns)) })
-	for range 10 { // one fits, the others are closed at once
-		c, err := net.Dial("tcp", s.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	const opened = 10*maxStrangersOf + 3
+	timing.Await(t, "all places", func() bool {
+		n := s.Stats()
+		return n.Open == maxStrangers+1 && n.Displaced == opened-maxStrangers && n.Refused == 0
+	})
+	for range 3 {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		if got, _ := ask(t, s, "GET", "/page", "localhost", "Bearer "+token); got != 200 {
+			t.Errorf("while others stall: got %d", got)
 		}
-		defer c.Close()
 	}
-	timing.Await(t, "refusals", func() bool { return s.Stats().Refused >= 9 })
-	for _, c := range conns[:4] { // each is closed after headerWait
+	for _, c := range conns[opened-3:] { // each is closed after headerWait
 		_ = c.SetReadDeadline(time.Now().Add(headerWait + timing.Patience))
 		if _, err := bufio.NewReader(c).ReadString(0); err != io.EOF && !errors.Is(err, net.ErrClosed) && !strings.Contains(err.Error(), "reset") {
 			t.Errorf("a connection that stalls: %v", err)
 		}
 	}
 	timing.Await(t, "the end of those that stall", func() bool { return s.Stats().Open <= 1 })
+}
+
+// TestPlacesTaken: connections that were let in take all places but those that nobody displaces them from; the next is refused.
+func TestPlacesTaken(t *testing.T) {
+	s, _ := start(t, "127.0.0.1:0", Options{Token: []byte(token)})
+	for range MaxConns {
+		c := dialFrom(t, s, "127.0.0.1")
+		if _, err := io.WriteString(c, "GET /page HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+token+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(c).ReadString('\n'); !strings.Contains(line, "200") {
+			t.Fatalf("got %q, %v", line, err)
+		}
+	}
+	c := dialFrom(t, s, "127.0.0.2")
+	_ = c.SetReadDeadline(time.Now().Add(timing.Patience))
+	if _, err := c.Read(make([]byte, 1)); err == nil {
+		t.Error("one more was served")
+	}
+	if n := s.Stats(); n.Open != MaxConns || n.Refused != 1 || n.Displaced != 0 {
+		t.Errorf("got %+v", n)
+	}
+}
+
+// TestHostOf: a /64 of IPv6 is one address.
+func TestHostOf(t *testing.T) {
+	at := func(ip string) string { return hostOf(&net.TCPAddr{IP: net.ParseIP(ip), Port: 1}).String() }
+	if at("2001:db8:0:1::1") != at("2001:db8:0:1:ffff::2") || at("2001:db8:0:1::1") == at("2001:db8:0:2::1") ||
+		at("192.0.2.1") == at("192.0.2.2") || at("::ffff:192.0.2.1") != "192.0.2.1/32" {
+		t.Errorf("got %s, %s", at("2001:db8:0:1::1"), at("::ffff:192.0.2.1"))
+	}
+}
+
+// TestConnectionFlood: readers with the token are served while others open connections as fast as they can, from
+// their own address too.
+func TestConnectionFlood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a processor for two seconds")
+	}
+	s, _ := start(t, "127.0.0.1:0", Options{Token: []byte(token)})
+	stop, opened := make(chan struct{}), make(chan int)
+	go func() {
+		n := 0
+		for ; ; n++ {
+			select {
+			case <-stop:
+				opened <- n
+				return
+			default:
+			}
+			if c, err := net.Dial("tcp", s.Addr().String()); err == nil {
+				_ = c.(*net.TCPConn).SetLinger(0) // no port waits after it
+				time.AfterFunc(20*time.Millisecond, func() { c.Close() })
+			}
+		}
+	}()
+	served := 0
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: timing.Patience}
+	for range 100 {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.Addr().String()+"/page", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		if got, err := client.Do(r); err == nil {
+			got.Body.Close()
+			if got.StatusCode == 200 {
+				served++
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	close(stop)
+	n := <-opened
+	t.Logf("%d of 100 served beside %d connections without a token: %+v", served, n, s.Stats())
+	if served < 95 {
+		t.Errorf("%d of 100 scrapes were served", served)
+	}
 }
 
 // TestLargeHead: a head that does not end is cut off.
