@@ -19,10 +19,14 @@ credentials of hubs, and a file for each SENSOR. It makes what is missing and le
                   it has no secrets
   _hub.creds      for qsniff-hub --nats-creds
   SENSOR.creds    for qsniff monitor --fleet-creds on that host, and nowhere else
-  operator.seed, account.seed    sign all of these: they belong on no host of the fleet
+  operator.seed, account.seed, hub.seed    sign all of these: they belong on no host of
+                  the fleet
 
 With its file a sensor can publish as itself and get the acks for that. It cannot publish as
-another sensor, and read nothing that any has published. --revoke makes the file of a
+another sensor, and read nothing that any has published: hubs and streams are in an account
+of their own, which sensors reach by these subjects alone. In a folder that was made before
+that, _hub.creds and nats.conf are made anew, and the hub is to be started with them: it
+finds its streams. The files of sensors stay as they are. --revoke makes the file of a
 SENSOR worthless, once the broker runs with the new nats.conf.
 
 Exit status: 0 made, 1 failed, 2 wrong usage.`
@@ -58,6 +62,9 @@ func newCreds(io streams) *cobra.Command {
 }
 
 func makeCreds(c *broker.Credentials, sensors []string, revoke bool, io streams) error {
+	if c.IsMoved() {
+		fmt.Fprintf(io.out, "hubs have an account of their own now: start them with the new %s and %s\n", c.HubFile(), c.ConfigFile())
+	}
 	for _, name := range sensors {
 		if revoke {
 			if err := c.Revoke(name); err != nil {

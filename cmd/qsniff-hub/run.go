@@ -198,7 +198,9 @@ func (r *running) connect(dial broker.Dial) (err error) {
 		}
 		return nil
 	}
-	r.broker, err = broker.Start(r.opts.server(r.log))
+	options := r.opts.server(r.log)
+	options.Account = broker.AccountOf(dial.Creds)
+	r.broker, err = broker.Start(options)
 	switch {
 	case errors.Is(err, broker.ErrOpen):
 		return cli.Usage(fmt.Errorf("--nats-listen %s: %w", r.opts.natsListen, err), "qsniff-hub creds makes them, and the file for --nats-config; 127.0.0.1 needs none")

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"qsniff/internal/fleet"
 	"qsniff/internal/fleet/campaign"
 )
@@ -53,20 +55,30 @@ func (h *Hub) lead(ctx, asked context.Context, me Holder) error {
 
 // begin reads the state, and finishes what the hub before had begun.
 func (x *leader) begin(ctx context.Context) error {
-	st, err := x.store.read(ctx)
+	x.engine = campaign.New(campaign.Options{Thresholds: x.opt.Thresholds, Campaign: x.addCampaign, Sensor: x.addSensor})
+	st, why, err := x.store.recover(ctx, func(st *state) error {
+		if len(st.Engine) == 0 {
+			return nil
+		}
+		return x.engine.Restore(st.Engine)
+	})
 	if err != nil {
 		return err
 	}
 	if st == nil {
 		st = &state{}
-	}
-	x.state = st
-	x.engine = campaign.New(campaign.Options{Thresholds: x.opt.Thresholds, Campaign: x.addCampaign, Sensor: x.addSensor})
-	if len(st.Engine) > 0 {
-		if err := x.engine.Restore(st.Engine); err != nil {
-			return err
+		if why != nil {
+			// A hub that begins anew does not tell again what is in the streams.
+			if st, err = x.stateAtEnd(ctx); err != nil {
+				return err
+			}
 		}
 	}
+	if why != nil {
+		st.Totals.Aside++
+		x.opt.Log.Error("the state is kept aside, and the hub goes on from an older one or from none", "why", why)
+	}
+	x.state = st
 	x.counts = &reader{stream: x.Hub.counts, next: st.Counts + 1}
 	x.events = &reader{stream: x.Hub.events, next: st.Events + 1}
 	if err := x.store.prune(ctx); err != nil {
@@ -77,6 +89,24 @@ func (x *leader) begin(ctx context.Context) error {
 		return err
 	}
 	return x.tell(ctx)
+}
+
+// stateAtEnd returns a state after all that is in the streams.
+func (x *leader) stateAtEnd(ctx context.Context) (*state, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	st := &state{}
+	for _, s := range []struct {
+		stream jetstream.Stream
+		last   *uint64
+	}{{x.Hub.counts, &st.Counts}, {x.Hub.events, &st.Events}, {x.campaigns, &st.Campaigns}} {
+		info, err := s.stream.Info(ctx)
+		if err != nil {
+			return nil, err
+		}
+		*s.last = info.State.LastSeq
+	}
+	return st, nil
 }
 
 // round reads what came, and reports the events that follow from it. isMore is set if there is more to read.

@@ -23,6 +23,9 @@ const (
 
 	// shardSize is how many bytes a value of the bucket has. Chosen: half of what brokers take by default.
 	shardSize = 512 << 10
+	// keptAside is how many states that could not be read are kept aside; the next replaces the oldest. Chosen: the
+	// one that is asked about, and one more.
+	keptAside = 2
 	// mostState is how large a state may be once it is unpacked. Chosen: 50,000 servers at 5 KiB.
 	mostState = 256 << 20
 

@@ -2,9 +2,11 @@ package hub
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -48,7 +50,7 @@ func TestState(t *testing.T) {
 	}
 	keys, err := h.bucket.Keys(ctx)
 	for _, key := range keys {
-		if key != keyHead && !strings.HasPrefix(key, shardKey(b.name, 0)[:len(keyShards)+len(b.name)]) {
+		if key != keyHead && key != keyPrevious && !strings.HasPrefix(key, keyShards+b.name+".") && !strings.HasPrefix(key, keyShards+b.previous+".") {
 			t.Errorf("%s is left of a state that is none any more", key)
 		}
 	}
@@ -57,18 +59,72 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestOtherVersion: a hub does not write over the state of a newer one.
-func TestOtherVersion(t *testing.T) {
-	w := newWorld(t)
-	h := w.hub(w.dial(nil), nil)
-	if _, err := h.bucket.Put(t.Context(), keyHead, []byte(`{"version":99}`)); err != nil {
-		t.Fatal(err)
+// TestUnreadableState: whatever is stored, a hub starts: what it cannot read is kept aside and counted, and it goes on
+// from the state before, or from none.
+func TestUnreadableState(t *testing.T) {
+	put := func(key, text string) func(*testing.T, *Hub, head) {
+		return func(t *testing.T, h *Hub, _ head) {
+			if _, err := h.bucket.PutString(t.Context(), key, text); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	a := w.run(h)
-	w.until("it says why it does nothing", func() bool { return a.Health() != nil })
-	e, err := h.bucket.Get(t.Context(), keyHead)
-	if err != nil || !bytes.Contains(e.Value(), []byte("99")) {
-		t.Errorf("the state: %s, %v", e.Value(), err)
+	for name, spoil := range map[string]func(*testing.T, *Hub, head){
+		"no JSON":            put(keyHead, `{"stream":"QSNIFF_COUNTS","seq"`),
+		"an ack":             put(keyHead, `{"stream":"QSNIFF_COUNTS","seq":1}`),
+		"of another version": put(keyHead, `{"version":99,"name":"x","shards":1}`),
+		"many parts":         put(keyHead, `{"version":1,"name":"x","shards":9000000000000000000}`),
+		"an odd name":        put(keyHead, `{"version":1,"name":"> *","shards":1}`),
+		"a part is missing": func(t *testing.T, h *Hub, x head) {
+			if err := h.bucket.Delete(t.Context(), shardKey(x.Name, 0)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a part is another": func(t *testing.T, h *Hub, x head) { put(shardKey(x.Name, 0), "other bytes")(t, h, x) },
+		"no engine's": func(t *testing.T, h *Hub, _ head) {
+			s := store{bucket: h.bucket, id: "x"}
+			st, err := s.read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			st.Engine = []byte(`{"version":1,"closed":-9}`)
+			if err := s.write(t.Context(), st); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			h := w.hub(w.dial(nil), nil)
+			s := store{bucket: h.bucket, id: "before"}
+			for n := range uint64(2) {
+				if err := s.write(t.Context(), &state{Totals: Totals{Messages: 7 + n}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var x head
+			if e, err := h.bucket.Get(t.Context(), keyHead); err != nil || json.Unmarshal(e.Value(), &x) != nil {
+				t.Fatal(err)
+			}
+			spoil(t, h, x)
+			bad, err := h.bucket.Get(t.Context(), keyHead)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := w.run(h)
+			w.until("it works", func() bool { return a.IsReady() && a.Health() == nil && a.View().Totals.Aside == 1 })
+			if n := a.View().Totals.Messages; n != 7 && (name != "no engine's" || n != 8) {
+				t.Errorf("it goes on from a state with %d messages", n)
+			}
+			isAside := false
+			for i := range keptAside {
+				e, err := h.bucket.Get(t.Context(), keyAside+strconv.Itoa(i))
+				isAside = isAside || err == nil && bytes.Equal(e.Value(), bad.Value())
+			}
+			if !isAside {
+				t.Error("it was not kept aside")
+			}
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -37,15 +38,25 @@ func start(t *testing.T) (s *Server, c *Credentials, dir string) {
 
 func run(t *testing.T, c *Credentials) *Server {
 	t.Helper()
-	s, err := Start(Options{Listen: "127.0.0.1:0", Store: t.TempDir(), Config: c.ConfigFile(), Log: quiet()})
-	if err != nil {
+	s, js := runIn(t, c, t.TempDir())
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "QSNIFF_COUNTS", Subjects: []string{"qsniff.*.server"}, AllowDirect: true}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Close)
+	return s
+}
+
+// runIn starts a broker with its streams in a folder, and connects as the hub.
+func runIn(t *testing.T, c *Credentials, store string) (*Server, jetstream.JetStream) {
+	t.Helper()
 	creds, err := LoadCreds(c.HubFile())
 	if err != nil {
 		t.Fatal(err)
 	}
+	s, err := Start(Options{Listen: "127.0.0.1:0", Store: store, Config: c.ConfigFile(), Account: AccountOf(creds), Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
 	conn, err := s.Connect(Dial{Creds: creds})
 	if err != nil {
 		t.Fatal(err)
@@ -55,10 +66,7 @@ func run(t *testing.T, c *Credentials) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "QSNIFF_COUNTS", Subjects: []string{"qsniff.*.server"}, AllowDirect: true}); err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return s, js
 }
 
 // sensor connects as a sensor does.
@@ -104,6 +112,160 @@ func TestCredentials(t *testing.T) {
 	}
 	if _, err := nats.Connect(s.URL(), nats.NoReconnect()); !errors.Is(err, nats.ErrAuthorization) {
 		t.Errorf("without credentials: %v", err)
+	}
+}
+
+// TestStolenSensor: a sensor that names subjects of hubs, of other sensors and of the broker's own API as those
+// that acks are sent to changes nothing there, and what it publishes under its own name is taken.
+func TestStolenSensor(t *testing.T) {
+	dir := t.TempDir()
+	c, err := OpenCredentials(dir, "qsniff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ams-1", "fra-1"} {
+		if _, err := c.AddSensor(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, js := runIn(t, c, t.TempDir())
+	ctx := t.Context()
+	counts, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "QSNIFF_COUNTS", Subjects: []string{"qsniff.*.server"}, AllowDirect: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	campaigns, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "QSNIFF_CAMPAIGNS", Subjects: []string{"qsniff._hub.campaign"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "QSNIFF_HUB"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"leader", "state"} {
+		if _, err := bucket.PutString(ctx, key, "of the hub"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other, err := sensor(s, dir, "fra-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	inbox, err := other.SubscribeSync(fleet.InboxPrefix("fra-1") + ".>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	stolen, err := sensor(s, dir, "ams-1", nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stolen.Close()
+	replies := []string{"$KV.QSNIFF_HUB.leader", "$KV.QSNIFF_HUB.state", "$KV.QSNIFF_HUB.new", "qsniff._hub.campaign", "qsniff.fra-1.server", fleet.InboxPrefix("fra-1") + ".x",
+		"$JS.API.STREAM.PURGE.QSNIFF_COUNTS", "$JS.API.STREAM.DELETE.QSNIFF_COUNTS", "$JS.ACK.QSNIFF_COUNTS.x.1.1.1.1.0", "$SYS.REQ.SERVER.PING", "_R_.x"}
+	for _, reply := range replies {
+		if err := stolen.PublishMsg(&nats.Msg{Subject: "qsniff.ams-1.server", Reply: reply, Data: []byte("{}")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own, err := jetstream.New(stolen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ack, err := own.Publish(ctx, "qsniff.ams-1.server", []byte("{}")) // after all of them
+	if err != nil {
+		t.Fatalf("its own: %v", err)
+	}
+	info, err := counts.Info(ctx, jetstream.WithSubjectFilter(">"))
+	if err != nil || info.State.Subjects["qsniff.fra-1.server"] != 0 || info.State.Msgs != ack.Sequence {
+		t.Errorf("what others sent: %+v, %v", info.State, err)
+	}
+	if info, err := campaigns.Info(ctx); err != nil || info.State.Msgs != 0 {
+		t.Errorf("campaigns: %+v, %v", info.State, err)
+	}
+	for _, key := range []string{"leader", "state"} {
+		if e, err := bucket.Get(ctx, key); err != nil || string(e.Value()) != "of the hub" {
+			t.Errorf("%s: %v, %v", key, e, err)
+		}
+	}
+	if _, err := bucket.Get(ctx, "new"); !errors.Is(err, jetstream.ErrKeyNotFound) {
+		t.Errorf("a new key: %v", err)
+	}
+	if m, err := inbox.NextMsg(100 * time.Millisecond); err == nil && m.Subject != fleet.InboxPrefix("fra-1")+".x" {
+		t.Errorf("another sensor got %q", m.Subject)
+	}
+}
+
+// TestOwnAccount: a folder of credentials in which hubs and sensors had one account is taken over, with what the
+// broker stored; sensors keep their files.
+func TestOwnAccount(t *testing.T) {
+	dir, store := t.TempDir(), t.TempDir()
+	c, err := OpenCredentials(dir, "qsniff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := c.AddSensor("ams-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As it was: the hub is a user of the sensors' account, which has the streams.
+	for _, name := range []string{ownFile, hubFile} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.addUser(fleet.HubName, hubFile, jwt.Permissions{}, c.account); err != nil {
+		t.Fatal(err)
+	}
+	c.claims.Imports = nil
+	c.claims.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit}
+	if err := errors.Join(c.writeAccount(), c.writeConfig()); err != nil {
+		t.Fatal(err)
+	}
+	s, js := runIn(t, c, store)
+	config := jetstream.StreamConfig{Name: "QSNIFF_COUNTS", Subjects: []string{"qsniff.*.server"}, Compression: jetstream.S2Compression}
+	if _, err := js.CreateStream(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	publish := func() {
+		t.Helper()
+		conn, err := sensor(s, dir, "ams-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		own, err := jetstream.New(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := own.Publish(t.Context(), "qsniff.ams-1.server", []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish()
+	s.Close()
+
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err = OpenCredentials(dir, "qsniff"); err != nil || !c.IsMoved() {
+		t.Fatalf("got %v, moved: %v", err, c.IsMoved())
+	}
+	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+		t.Errorf("the sensor's file has changed: %v", err)
+	}
+	s, js = runIn(t, c, store)
+	publish()
+	stream, err := js.CreateOrUpdateStream(t.Context(), config)
+	if err != nil || stream.CachedInfo().State.Msgs != 2 {
+		t.Errorf("got %+v, %v", stream.CachedInfo().State, err)
+	}
+	if c, err = OpenCredentials(dir, "qsniff"); err != nil || c.IsMoved() {
+		t.Errorf("opened again: %v, moved: %v", err, c.IsMoved())
 	}
 }
 

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -16,17 +17,24 @@ import (
 const (
 	operatorFile = "operator.seed" // signs accounts
 	accountFile  = "account.seed"  // signs sensors
-	systemFile   = "system.seed"   // of the account that the broker has for itself: nobody uses it
-	accountJWT   = "account.jwt"   // what the broker is given of the account: who was revoked
+	ownFile      = "hub.seed"      // signs hubs
+	systemFile   = "system.seed"   // of the account that the broker has for itself, without users
+	accountJWT   = "account.jwt"   // what the broker is given of the sensors' account: who was revoked
 	hubFile      = fleet.HubName + ".creds"
 	configFile   = "nats.conf" // of the broker: it has no secrets
 )
 
 // Credentials are those of a fleet, in a folder.
+//
+// Hubs, with the streams and the bucket, are in one account, sensors in another. A stolen sensor can name any
+// subject as the one that an ack is sent to; in the account of the streams that would write what hubs
+// keep there. From their own account sensors reach one thing in the hubs': PREFIX.*.>, imported as a
+// service, so that acks come back to the sensors' account and nowhere else.
 type Credentials struct {
-	dir, prefix               string
-	operator, account, system nkeys.KeyPair
-	claims                    *jwt.AccountClaims // of account
+	dir, prefix                    string
+	operator, account, own, system nkeys.KeyPair
+	claims                         *jwt.AccountClaims // of account
+	isMoved                        bool
 }
 
 // OpenCredentials opens the folder, and makes in it what is missing: the keys, the hub's credentials,
@@ -46,16 +54,40 @@ func OpenCredentials(dir, prefix string) (*Credentials, error) {
 	if c.system, err = c.key(systemFile, nkeys.CreateAccount); err != nil {
 		return nil, err
 	}
+	if err := c.separateHubs(); err != nil {
+		return nil, err
+	}
+	if c.own, err = c.key(ownFile, nkeys.CreateAccount); err != nil {
+		return nil, err
+	}
 	if err := c.loadAccount(); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, hubFile)); errors.Is(err, os.ErrNotExist) {
-		if err := c.addUser(fleet.HubName, hubFile, jwt.Permissions{}); err != nil {
+		if err := c.addUser(fleet.HubName, hubFile, jwt.Permissions{}, c.own); err != nil {
 			return nil, err
 		}
 	}
 	return c, c.writeConfig()
 }
+
+// separateHubs puts the hub's credentials aside if they are of the account of the sensors, as a folder of
+// before has them. The files of sensors stay as they are.
+func (c *Credentials) separateHubs() error {
+	if _, err := os.Stat(filepath.Join(c.dir, ownFile)); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	err := os.Rename(c.HubFile(), c.HubFile()+".old")
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	c.isMoved = err == nil
+	return err
+}
+
+// IsMoved reports whether hubs got an account of their own when the folder was opened: they have to be started
+// again, with the new credentials and the new configuration.
+func (c *Credentials) IsMoved() bool { return c.isMoved }
 
 // HubFile and ConfigFile return the paths that qsniff-hub run takes.
 func (c *Credentials) HubFile() string    { return filepath.Join(c.dir, hubFile) }
@@ -75,7 +107,7 @@ func (c *Credentials) AddSensor(name string) (string, error) {
 	p.Pub.Allow.Add(c.prefix + "." + name + ".>")
 	p.Sub.Allow.Add(fleet.InboxPrefix(name) + ".>")
 	file := name + ".creds"
-	return filepath.Join(c.dir, file), c.addUser(name, file, p)
+	return filepath.Join(c.dir, file), c.addUser(name, file, p, c.account)
 }
 
 // Revoke makes the credentials of a sensor worthless, once the broker has read its configuration again.
@@ -85,11 +117,11 @@ func (c *Credentials) Revoke(name string) error {
 	if err != nil {
 		return err
 	}
-	key, err := parseCreds(text)
+	user, err := parseCreds(text)
 	if err != nil {
 		return err
 	}
-	c.claims.Revoke(key)
+	c.claims.Revoke(user.Subject)
 	if err := c.writeAccount(); err != nil {
 		return err
 	}
@@ -99,17 +131,22 @@ func (c *Credentials) Revoke(name string) error {
 	return os.Rename(file, file+".revoked")
 }
 
-// parseCreds returns the public key of the user of a file of credentials.
-func parseCreds(text []byte) (string, error) {
+// parseCreds returns the user of a file of credentials.
+func parseCreds(text []byte) (*jwt.UserClaims, error) {
 	token, err := jwt.ParseDecoratedJWT(text)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	claims, err := jwt.DecodeUserClaims(token)
+	return jwt.DecodeUserClaims(token)
+}
+
+// AccountOf returns the account of credentials, the content of a file; empty if it names none.
+func AccountOf(creds []byte) string {
+	user, err := parseCreds(creds)
 	if err != nil {
-		return "", err
+		return ""
 	}
-	return claims.Subject, nil
+	return cmp.Or(user.IssuerAccount, user.Issuer)
 }
 
 // key reads the seed of a key, or makes both.
@@ -136,8 +173,8 @@ func (c *Credentials) key(file string, make func() (nkeys.KeyPair, error)) (nkey
 	return k, writeNew(path, seed)
 }
 
-// addUser makes a file of credentials.
-func (c *Credentials) addUser(name, file string, p jwt.Permissions) error {
+// addUser makes a file of credentials, signed by an account.
+func (c *Credentials) addUser(name, file string, p jwt.Permissions, account nkeys.KeyPair) error {
 	user, err := nkeys.CreateUser()
 	if err != nil {
 		return err
@@ -148,7 +185,7 @@ func (c *Credentials) addUser(name, file string, p jwt.Permissions) error {
 	}
 	claims := jwt.NewUserClaims(public)
 	claims.Name, claims.Permissions = name, p
-	token, err := claims.Encode(c.account)
+	token, err := claims.Encode(account)
 	if err != nil {
 		return err
 	}
@@ -163,14 +200,15 @@ func (c *Credentials) addUser(name, file string, p jwt.Permissions) error {
 	return writeNew(filepath.Join(c.dir, file), text)
 }
 
-// loadAccount reads the account, or makes it.
+// loadAccount reads the account of the sensors, or makes it, and gives it the one way to the hubs'.
 func (c *Credentials) loadAccount() error {
 	public, err := c.account.PublicKey()
 	if err != nil {
 		return err
 	}
 	token, err := os.ReadFile(filepath.Join(c.dir, accountJWT))
-	if err == nil {
+	switch {
+	case err == nil:
 		c.claims, err = jwt.DecodeAccountClaims(string(token))
 		if err == nil && c.claims.Subject != public {
 			err = errors.New("it is of another account")
@@ -178,16 +216,36 @@ func (c *Credentials) loadAccount() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", accountJWT, err)
 		}
-		return nil
-	}
-	if !errors.Is(err, os.ErrNotExist) {
+	case errors.Is(err, os.ErrNotExist):
+		c.claims = jwt.NewAccountClaims(public)
+	default:
 		return err
 	}
-	c.claims = jwt.NewAccountClaims(public)
-	c.claims.Name = "qsniff"
-	c.claims.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit}
+	hubs, err := c.own.PublicKey()
+	if err != nil {
+		return err
+	}
+	c.claims.Name = "qsniff-sensors"
+	c.claims.Limits.JetStreamLimits = jwt.JetStreamLimits{}
+	c.claims.Imports = jwt.Imports{{Name: "to the hubs", Account: hubs, Subject: jwt.Subject(c.subjects()), Type: jwt.Service}}
 	return c.writeAccount()
 }
+
+// hubClaims returns the claims of the account of hubs, with the streams.
+func (c *Credentials) hubClaims() (*jwt.AccountClaims, error) {
+	public, err := c.own.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	claims := jwt.NewAccountClaims(public)
+	claims.Name = "qsniff-hubs"
+	claims.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit}
+	claims.Exports = jwt.Exports{{Name: "from sensors", Subject: jwt.Subject(c.subjects()), Type: jwt.Service, ResponseType: jwt.ResponseTypeSingleton}}
+	return claims, nil
+}
+
+// subjects returns the subjects of all sensors.
+func (c *Credentials) subjects() string { return c.prefix + ".*.>" }
 
 func (c *Credentials) writeAccount() error {
 	token, err := c.claims.Encode(c.operator)
@@ -222,9 +280,17 @@ func (c *Credentials) writeConfig() error {
 	if err != nil {
 		return err
 	}
+	hubs, err := c.hubClaims()
+	if err != nil {
+		return err
+	}
+	hub, err := hubs.Encode(c.operator)
+	if err != nil {
+		return err
+	}
 	text := fmt.Sprintf("# Who may do what at the broker of a fleet, written by qsniff-hub creds. It has no secrets.\n"+
-		"operator: %s\nsystem_account: %s\nresolver: MEMORY\nresolver_preload: {\n  %s: %s\n  %s: %s\n}\n",
-		operator, public, public, system, c.claims.Subject, account)
+		"operator: %s\nsystem_account: %s\nresolver: MEMORY\nresolver_preload: {\n  %s: %s\n  %s: %s\n  %s: %s\n}\n",
+		operator, public, public, system, c.claims.Subject, account, hubs.Subject, hub)
 	return writeOver(c.ConfigFile(), []byte(text))
 }
 

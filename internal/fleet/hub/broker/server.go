@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
@@ -32,6 +33,8 @@ type Options struct {
 	// Cert and Key are files, PEM: connections are encrypted with them. With CA those that connect
 	// must bring a certificate of it.
 	Cert, Key, CA string
+	// Account is the account of the hub's credentials, which has the streams; empty: there are none.
+	Account string
 	// MaxStore is how many bytes its streams may have together; 0: as the server chooses.
 	MaxStore int64
 	Log      *slog.Logger
@@ -59,6 +62,13 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.adoptStreams(); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("the broker: %w", err)
+	}
+	if o.Account != "" && !exports(opts, o.Account) {
+		o.Log.Warn("sensors have the account of the hub: a stolen one can overwrite its state; run qsniff-hub creds again, then start the hub with what it made")
+	}
 	n, err := server.NewServer(opts)
 	if err != nil {
 		lock.Close()
@@ -80,6 +90,60 @@ func Start(o Options) (*Server, error) {
 		return nil, fmt.Errorf("the broker: %s", *why)
 	}
 	return s, nil
+}
+
+// adoptStreams moves the streams of another account to that of the hub, if the hub's has none: before hubs
+// had an account of their own, the streams were in the one of the sensors, and without credentials they are
+// in one that is called $G.
+func (o *Options) adoptStreams() error {
+	root := filepath.Join(o.Store, "jetstream")
+	own := filepath.Join(root, cmp.Or(o.Account, globalAccount))
+	if hasStreams(own) {
+		return nil
+	}
+	accounts, err := os.ReadDir(root)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var old []string
+	for _, a := range accounts {
+		if path := filepath.Join(root, a.Name()); path != own && hasStreams(path) {
+			old = append(old, path)
+		}
+	}
+	if len(old) != 1 {
+		return nil
+	}
+	if err := os.RemoveAll(own); err != nil { // it has no streams
+		return err
+	}
+	o.Log.Info("the streams are now those of the hub's account", "before", filepath.Base(old[0]))
+	return os.Rename(old[0], own)
+}
+
+// globalAccount is the account of a broker that asks for no credentials.
+const globalAccount = "$G"
+
+// hasStreams reports whether the folder of an account has streams.
+func hasStreams(account string) bool {
+	streams, err := os.ReadDir(filepath.Join(account, "streams"))
+	return err == nil && len(streams) > 0
+}
+
+// exports reports whether an account has something that sensors reach from another account, or is not known.
+func exports(opts *server.Options, account string) bool {
+	if opts.AccountResolver == nil {
+		return true
+	}
+	token, err := opts.AccountResolver.Fetch(account)
+	if err != nil {
+		return true
+	}
+	claims, err := jwt.DecodeAccountClaims(token)
+	return err != nil || len(claims.Exports) > 0
 }
 
 // Check returns why Start would fail, as far as that can be seen without starting.

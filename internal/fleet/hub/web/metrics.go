@@ -47,6 +47,7 @@ var plain = []metric{
 	count("events_total", "Events of campaigns and sensors.", func(v *hub.View) uint64 { return v.Totals.Events }),
 	count("events_told_total", "Events that were passed on to who is told.", func(v *hub.View) uint64 { return v.Totals.Told }),
 	count("events_uncertain_total", "Events that a hub may have told or not before it ended; they are not told again.", func(v *hub.View) uint64 { return v.Totals.Uncertain }),
+	count("states_aside_total", "States of the hub that could not be read, and were kept aside.", func(v *hub.View) uint64 { return v.Totals.Aside }),
 	count("events_let_go_total", "Events that were told, and let go before they were known to be delivered.", func(v *hub.View) uint64 { return v.Totals.LetGo }),
 	gauge("events_pending", "Events that are not told completely.", func(v *hub.View) float64 { return float64(v.Pending) }),
 	gauge("sensors", "Sensors that are known.", func(v *hub.View) float64 { return float64(v.Counters.Sensors) }),
