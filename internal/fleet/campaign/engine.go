@@ -107,21 +107,23 @@ func (e *Engine) Advance(broker int64) {
 	if !st.HasBegun {
 		st.HasBegun, st.Closed = true, last
 	}
-	if last-st.Closed > longestGap { // nothing came for long, but for what is in windows
-		st.Closed = max(st.Closed, min(last-longestGap, e.firstWindow()-1))
-	}
 	for st.Closed < last {
+		if last-st.Closed > longestGap { // nothing came for long, but for what is in windows
+			st.Closed = max(st.Closed, min(last-longestGap, e.nextWindow()-1))
+		}
 		e.closeNext()
 	}
 }
 
-// firstWindow returns the index of the first open window.
-func (e *Engine) firstWindow() int64 {
-	first := int64(1 << 62)
+// nextWindow returns the index of the next window that is open.
+func (e *Engine) nextWindow() int64 {
+	next := int64(1 << 62)
 	for i := range e.state.Windows {
-		first = min(first, i)
+		if i > e.state.Closed {
+			next = min(next, i)
+		}
 	}
-	return first
+	return next
 }
 
 // closeNext closes the next window, and what else is due then.

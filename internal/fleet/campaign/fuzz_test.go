@@ -136,6 +136,7 @@ func FuzzRestore(f *testing.F) {
 	f.Add(data)
 	f.Add([]byte(`{"v":1,"begun":true,"closed":177236640,"sensors":[{"sensor":"a","runs":[{"run":"1","came":[{"f":1,"l":9}]}]}]}`))
 	f.Add([]byte(`{"v":1,"courses":[{"course":{"campaign":"x","all":[{"sensor":"a"}]},"hosts":"AA"}],"windows":[{"index":5,"entries":[{"key":{},"entry":{}}]}]}`))
+	f.Add([]byte(`{"v":1,"begun":true,"closed":3,"windows":[{"index":2,"entries":[]},{"index":5,"entries":[]},{"index":90000000,"entries":[]}]}`)) // far apart
 	f.Fuzz(func(t *testing.T, data []byte) {
 		x := newTold()
 		if x.engine.Restore(data) != nil {

@@ -86,4 +86,9 @@ const (
 	// the numbers of a run that came, 16 bytes each. Chosen: restarts in a row; what a cut leaves.
 	maxRuns = 3
 	maxGaps = 32
+	// maxJump is how many numbers of a sensor may be skipped at once: more are counted as so many lost. Chosen:
+	// two weeks of a sensor with 8 servers, of which a spool keeps two hours. mostLost is the most that a run is said
+	// to have lost. Chosen: an honest sensor takes 100 years for it.
+	maxJump  = 1 << 20
+	mostLost = 1 << 32
 )

@@ -29,6 +29,11 @@ func (r *run) add(seq uint64) bool {
 	if found || r.Lost > 0 && len(r.Came) > 0 && i == 0 { // before the first gap that is still waited for
 		return false
 	}
+	if n := len(r.Came); i == n && n > 0 && seq-r.Came[n-1].Last > maxJump {
+		r.Lost = min(addUp(r.Lost, addUp(r.missing(), maxJump)), mostLost)
+		r.Came = append(r.Came[:0], stretch{seq, seq})
+		return true
+	}
 	joinsLast := i > 0 && r.Came[i-1].Last+1 == seq
 	joinsNext := i < len(r.Came) && seq+1 == r.Came[i].First
 	switch {
@@ -50,7 +55,7 @@ func (r *run) add(seq uint64) bool {
 
 // giveUp counts the first gap as lost.
 func (r *run) giveUp() {
-	r.Lost = addUp(r.Lost, r.Came[1].First-r.Came[0].Last-1)
+	r.Lost = min(addUp(r.Lost, r.Came[1].First-r.Came[0].Last-1), mostLost)
 	r.Came[1].First = r.Came[0].First
 	r.Came = slices.Delete(r.Came, 0, 1)
 }

@@ -23,7 +23,7 @@ func TestSeen(t *testing.T) {
 		{"a gap", []uint64{1, 5}, 2, 3, 0},
 		{"a gap that is filled", []uint64{1, 5, 3, 2, 4, 3}, 5, 0, 0},
 		{"from the midst on", []uint64{100, 101, 99}, 3, 0, 0},
-		{"nonsense", []uint64{1, math.MaxUint64, math.MaxUint64}, 2, math.MaxUint64 - 2, 0},
+		{"nonsense", []uint64{1, math.MaxUint64, math.MaxUint64}, 2, 0, maxJump},
 	} {
 		var r run
 		n := 0
@@ -181,5 +181,25 @@ func TestCombinations(t *testing.T) {
 	}
 	if !math.IsNaN(got[measure.Pace]) {
 		t.Error("an even pace of several servers is known")
+	}
+}
+
+// TestJump: a sensor that skips more numbers than it can have sent has not lost as many.
+func TestJump(t *testing.T) {
+	r := run{}
+	for _, seq := range []uint64{1, 2, 5, 1 << 63, 1<<64 - 1, 1<<64 - 3} {
+		if !r.add(seq) && seq != 1<<64-3 {
+			t.Errorf("%d: it came before", seq)
+		}
+	}
+	if r.Lost != 2+2*maxJump || r.missing() != 0 || !r.isValid() {
+		t.Errorf("got %+v, missing %d", r, r.missing())
+	}
+	for i := range uint64(10000) {
+		r.add(1<<60 + i)
+		r.add(i + 1)
+	}
+	if r.Lost > mostLost {
+		t.Errorf("lost: %d", r.Lost)
 	}
 }

@@ -431,3 +431,59 @@ func TestRedacted(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnBroker: the configuration in docs/fleet.md for a broker elsewhere lets sensors publish and get acks, and
+// keeps them out of what hubs store.
+func TestOwnBroker(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/fleet.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```\naccounts {")
+	text, _, isThere := strings.Cut(text, "```")
+	if !isThere {
+		t.Fatal("there is no configuration in docs/fleet.md")
+	}
+	t.Setenv("HUB_PASSWORD", "of-the-hub")
+	t.Setenv("AMS_1_PASSWORD", "of-ams-1")
+	config := filepath.Join(t.TempDir(), "nats.conf")
+	if err := os.WriteFile(config, []byte("accounts {"+text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Start(Options{Listen: "127.0.0.1:0", Store: t.TempDir(), Config: config, Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	connect := func(user, password string) (*nats.Conn, jetstream.JetStream) {
+		c, err := nats.Connect(s.URL(), nats.UserInfo(user, password), nats.CustomInboxPrefix(fleet.InboxPrefix(user)), nats.NoReconnect(),
+			nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		js, err := jetstream.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, js
+	}
+	_, hub := connect("hub", "of-the-hub")
+	bucket, err := hub.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "QSNIFF_HUB"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hub.CreateStream(t.Context(), jetstream.StreamConfig{Name: "QSNIFF_COUNTS", Subjects: []string{"qsniff.*.server"}}); err != nil {
+		t.Fatal(err)
+	}
+	conn, own := connect("ams-1", "of-ams-1")
+	if err := conn.PublishMsg(&nats.Msg{Subject: "qsniff.ams-1.server", Reply: "$KV.QSNIFF_HUB.state", Data: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	if ack, err := own.Publish(t.Context(), "qsniff.ams-1.server", []byte("{}")); err != nil || ack.Sequence != 2 {
+		t.Errorf("got %+v, %v", ack, err)
+	}
+	if _, err := bucket.Get(t.Context(), "state"); !errors.Is(err, jetstream.ErrKeyNotFound) {
+		t.Errorf("the state: %v", err)
+	}
+}
