@@ -53,8 +53,13 @@ func (o *hubOptions) printCheck(to streams) error {
 	if err != nil {
 		return err
 	}
-	if host, _, _ := net.SplitHostPort(o.web.Listen); len(token) == 0 && host != "localhost" && !isLoopback(host) {
+	host, _, _ := net.SplitHostPort(o.web.Listen)
+	isHere := host == "localhost" || isLoopback(host)
+	if len(token) == 0 && !isHere {
 		return o.web.NoToken()
+	}
+	if err := o.web.CheckTLS(isHere); err != nil {
+		return err
 	}
 	if _, err := o.web.LoadCertificate(); err != nil {
 		return err

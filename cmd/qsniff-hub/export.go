@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type exportOptions struct {
 	kind, form   string
 	since, until string
 	force        bool
+	web          cli.WebFlags // for --insecure
 }
 
 const exportHelp = `export writes what is in the streams to FILE (- is standard output): a row a message, in the
@@ -66,6 +68,7 @@ func newExport(io streams) *cobra.Command {
 	f.VarP(cli.OneOf(&o.form, export.Forms...), "output", "o", "JSON lines, or Parquet")
 	f.StringVar(&o.since, "since", "", "what the broker got since `TIME`, 2026-11-01, 2026-11-01T12:00:00Z, or 24h ago")
 	f.StringVar(&o.until, "until", "", "what it got before `TIME`")
+	f.BoolVar(&o.web.Insecure, "insecure", false, "speak without TLS with a broker elsewhere")
 	f.BoolVar(&o.force, "force", false, "replace FILE if it is there")
 	f.StringVar(&o.secretFile, "secret", "", "open networks with the secret of the fleet in `FILE`")
 	o.brokerOptions.register(cmd)
@@ -123,6 +126,9 @@ func (o *exportOptions) connect(io streams) (*nats.Conn, func(), error) {
 		o.url = nats.DefaultURL
 	}
 	dial, err := o.dial()
+	if err == nil {
+		err = o.web.CheckBroker("nats", o.url)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,14 +162,15 @@ func (o *exportOptions) write(ctx context.Context, js jetstream.JetStream, x exp
 	var w io.Writer = to.out
 	var f *os.File
 	if file != "-" {
-		how := os.O_CREATE | os.O_WRONLY | os.O_EXCL
-		if o.force {
-			how = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+		// With --force the new file takes the place of the old one, or of a link, once it is whole.
+		switch info, err := os.Lstat(file); {
+		case err == nil && !o.force:
+			return cli.Hinted(fmt.Errorf("%s: is there already", file), "--force replaces it")
+		case err == nil && !info.Mode().IsRegular() && info.Mode()&os.ModeSymlink == 0:
+			return cli.Hinted(fmt.Errorf("%s: is no regular file", file), "name another one; - is standard output")
 		}
 		var err error
-		if f, err = os.OpenFile(file, how, 0o600); errors.Is(err, os.ErrExist) {
-			return cli.Hinted(fmt.Errorf("%s: is there already", file), "--force replaces it")
-		} else if err != nil {
+		if f, err = os.CreateTemp(filepath.Dir(file), ".qsniff-export-*"); err != nil {
 			return err
 		}
 		w = f
@@ -175,8 +182,11 @@ func (o *exportOptions) write(ctx context.Context, js jetstream.JetStream, x exp
 	}
 	if f != nil {
 		err = errors.Join(err, f.Close())
+		if err == nil {
+			err = os.Rename(f.Name(), file)
+		}
 		if err != nil {
-			_ = os.Remove(file) // the error is why it is gone
+			_ = os.Remove(f.Name()) // the error is why it is gone
 		}
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -311,11 +312,24 @@ func exportAll(t *testing.T, url, creds, secretFile, dir string) {
 			t.Errorf("%s: %d rows: %v: %s", kind, got, err, said.String())
 		}
 		file := filepath.Join(dir, kind+".parquet")
-		if out, err := command("export", "--kind", kind, "-o", "parquet", "--nats", url, "--nats-creds", filepath.Join(creds, "_hub.creds"), file).CombinedOutput(); err != nil {
+		keep := filepath.Join(dir, kind+".txt")
+		if err := errors.Join(os.WriteFile(keep, []byte("kept"), 0o644), os.Symlink(keep, file)); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := command("export", "--kind", kind, "-o", "parquet", "--nats", url, "--nats-creds", filepath.Join(creds, "_hub.creds"), file).CombinedOutput(); err == nil {
+			t.Errorf("%s: it replaced a link: %s", kind, out)
+		}
+		if out, err := command("export", "--force", "--kind", kind, "-o", "parquet", "--nats", url, "--nats-creds", filepath.Join(creds, "_hub.creds"), file).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v: %s", kind, err, out)
 		}
 		if text, err := os.ReadFile(file); err != nil || !bytes.HasPrefix(text, []byte("PAR1")) {
 			t.Errorf("%s: no Parquet: %v", kind, err)
+		}
+		if text, err := os.ReadFile(keep); err != nil || string(text) != "kept" {
+			t.Errorf("%s: it wrote where a link leads: %v", kind, err)
+		}
+		if info, err := os.Lstat(file); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: %v, %v", kind, info.Mode(), err)
 		}
 	}
 }
@@ -343,6 +357,11 @@ func TestErrors(t *testing.T) {
 		{"run --nats x --store y", exitUsage, "leave one of them out"},
 		{"check --store " + dir + "/s --nats-listen :4222 --secret " + secret, exitUsage, "asks nobody for credentials"},
 		{"check --store " + dir + "/s --listen :9478 --secret " + secret, exitUsage, "there is no token"},
+		{"check --store " + dir + "/s --listen :9478 --web-token-file " + secret + " --secret " + secret, exitUsage, "would pass in clear"},
+		{"check --store " + dir + "/s --listen :9478 --web-token-file " + secret + " --insecure --secret " + secret, exitOK, "page: :9478"},
+		{"check --nats nats://hub.example --secret " + secret, exitUsage, "--nats: what passes to hub.example could be read"},
+		{"export --kind host --nats tls://a.example,nats://198.51.100.7:4222 -", exitUsage, "what passes to 198.51.100.7 could be read"},
+		{"check --store " + dir + "/s --nats-listen :4222 --nats-config " + open + " --secret " + secret, exitUsage, "--nats-cert and --nats-key encrypt"},
 		{"check --store " + dir + "/s --secret " + secret, exitOK, "broker: within the process, at 127.0.0.1:4222"},
 		{"check --web-cert x --store s --secret " + secret, exitUsage, "--web-cert and --web-key go together"},
 		{"check --retention-age 1s --store s", exitUsage, "at least 1h0m0s"},

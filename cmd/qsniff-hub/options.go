@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -113,8 +114,18 @@ func (o *hubOptions) check() error {
 	if err := cmp.Or(o.web.Check(), cli.CheckPair("nats-cert", o.natsCert, "nats-key", o.natsKey)); err != nil {
 		return err
 	}
-	if o.natsListen != "none" {
+	if o.natsListen != "none" && o.url == "" {
 		if err := cli.CheckAddress("nats-listen", o.natsListen, usualNATS); err != nil {
+			return err
+		}
+		host, _, _ := net.SplitHostPort(o.natsListen)
+		if host != "localhost" && !isLoopback(host) && o.natsCert == "" && o.natsConfig != "" && !o.web.Insecure {
+			return cli.Usage(fmt.Errorf("--nats-listen %s: what sensors tell could be read and changed on the way", o.natsListen),
+				"--nats-cert and --nats-key encrypt; --insecure is for a tunnel")
+		}
+	}
+	if o.url != "" {
+		if err := o.web.CheckBroker("nats", o.url); err != nil {
 			return err
 		}
 	}

@@ -41,7 +41,7 @@ func newRoot(io streams) *cobra.Command {
 var flagGroups = cli.Headings{
 	{"Fleet", []string{"secret", "prefix", "thresholds"}},
 	{"Broker", []string{"nats", "nats-creds", "nats-ca", "nats-listen", "store", "nats-config", "nats-cert", "nats-key", "nats-client-ca", "replicas", "retention-age", "retention-size"}},
-	{"Page", []string{"listen", "host", "web-token-file", "web-cert", "web-key"}},
+	{"Page", []string{"listen", "host", "web-token-file", "web-cert", "web-key", "insecure"}},
 	{"Telling", []string{"tell", "tell-size", "tell-files", "webhooks", "webhook-every", "on-campaign-exec", "exec-timeout", "syslog", "journal"}},
 }
 

@@ -60,7 +60,7 @@ func newRun(io streams) *cobra.Command {
 	o := &hubOptions{}
 	cmd := &cobra.Command{Use: "run --secret FILE --store DIR [flags]", Short: "find campaigns, show and tell them", Long: runHelp, Args: noArgs,
 		Example: `  qsniff-hub --secret /etc/qsniff/fleet.secret --store /var/lib/qsniff-hub
-  qsniff-hub --secret fleet.secret --store hub --nats-listen :4222 --nats-config creds/nats.conf --nats-creds creds/_hub.creds
+  qsniff-hub --secret fleet.secret --store hub --nats-listen :4222 --nats-config creds/nats.conf --nats-creds creds/_hub.creds --nats-cert hub.pem --nats-key hub.key
   qsniff-hub --secret fleet.secret --nats tls://nats.example:4222 --nats-creds hub.creds`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := loadConfig(cmd.Flags(), o.configFile); err != nil {

@@ -188,7 +188,7 @@ func (o *extractOptions) takeFilter(ctx context.Context, reg *dissect.Registry, 
 
 // makeEmpty makes a folder, or checks that it is empty.
 func makeEmpty(dir string) error {
-	err := os.MkdirAll(dir, 0o755)
+	err := os.MkdirAll(dir, 0o700)
 	var list []os.DirEntry
 	if err == nil {
 		list, err = os.ReadDir(dir)

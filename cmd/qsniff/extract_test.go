@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,26 @@ func TestExtractEach(t *testing.T) {
 			checkFixture(t, filepath.Dir(expected), replies)
 		}
 	}, "split")
+}
+
+// TestExtractModes: others cannot read what was extracted.
+func TestExtractModes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "fixtures")
+	if _, errs, status := output(t, "extract", "--fixtures", dir, pcapfiles+"/a2s/full-poll.pcap"); status != exitOK {
+		t.Fatal(errs)
+	}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := d.Info(); err != nil || info.Mode()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // replyOf returns what a line says of a reply, in one form.

@@ -14,6 +14,7 @@ import (
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/flood"
 	"qsniff/internal/monitor"
+	"qsniff/internal/monitor/notify"
 	"qsniff/internal/monitor/serve"
 )
 
@@ -53,7 +54,7 @@ func newMonitor(io streams) *cobra.Command {
   qsniff monitor /var/log/ring                  of a ring of files that grows
   qsniff monitor --config /etc/qsniff.toml      flags from a file
   qsniff monitor --config /etc/qsniff.toml --check   is it right, and what would run?
-  qsniff monitor -i eth0 --listen :9477 --web-token-file /etc/qsniff.token`,
+  qsniff monitor -i eth0 --listen :9477 --web-token-file /etc/qsniff.token --web-cert /etc/qsniff.pem --web-key /etc/qsniff.pem`,
 		ValidArgsFunction: completeCaptures,
 	}
 	opts.register(cmd)
@@ -187,7 +188,7 @@ func (o *monitorOptions) prepare(args []string) error {
 		return err
 	}
 	_, err = o.Config()
-	return cmp.Or(err, o.fleet.prepare(o.flags.Changed))
+	return cmp.Or(err, o.fleet.prepare(o.flags.Changed), o.web.CheckBroker("fleet", o.fleet.url))
 }
 
 // loadToken reads the file of a token; without a name there is none.
@@ -195,7 +196,7 @@ func loadToken(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
-	text, err := cli.ReadFile(name, longestSecret, "token")
+	text, err := notify.ReadSecret(name, "whoever has the token can read the page", longestSecret)
 	var token []byte
 	if err == nil {
 		token, err = serve.ParseToken([]byte(text))

@@ -69,6 +69,9 @@ func (o *monitorOptions) checkPlaces(args []string) (sinks []string, err error) 
 	if !at.IP.IsLoopback() && len(o.token) == 0 {
 		return nil, o.web.NoToken()
 	}
+	if err := o.web.CheckTLS(at.IP.IsLoopback()); err != nil {
+		return nil, err
+	}
 	switch {
 	case o.keepOptions.write == "":
 	case o.keepOptions.options().HasSeveralFiles():

@@ -73,7 +73,7 @@ func TestMonitorTLS(t *testing.T) {
 		pool.AddCert(trusted)
 		c := http.Client{Timeout: timing.Patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
 		defer c.CloseIdleConnections()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://localhost"+addr+"/healthz", nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://localhost"+addr+"/metrics", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,12 +72,17 @@ func (s *replayServer) serve(ctx context.Context, at netip.AddrPort, out io.Writ
 // listenBoth listens over UDP and TCP at one port. Where any port is wanted, TCP may not have
 // the one that UDP got: then it takes another.
 func listenBoth(ctx context.Context, at netip.AddrPort) (udp *net.UDPConn, tcp net.Listener, err error) {
+	// With "udp", 0.0.0.0 would be all addresses of IPv6, too.
+	version := "4"
+	if at.Addr().Is6() {
+		version = "6"
+	}
 	for range portTries {
-		if udp, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(at)); err != nil {
+		if udp, err = net.ListenUDP("udp"+version, net.UDPAddrFromAddrPort(at)); err != nil {
 			return nil, nil, err
 		}
 		var c net.ListenConfig
-		if tcp, err = c.Listen(ctx, "tcp", udp.LocalAddr().String()); err == nil {
+		if tcp, err = c.Listen(ctx, "tcp"+version, udp.LocalAddr().String()); err == nil {
 			return udp, tcp, nil
 		}
 		udp.Close()

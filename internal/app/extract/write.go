@@ -48,7 +48,7 @@ func Write(dir string, exchanges []Exchange, p *Payloads, decode Decoder) (made 
 		}
 		fmt.Fprintf(&index, "| [%s](%s) | %s | %s | %d | %s |\n", name, name, x.Proto, x.Message, len(reply), hasChallenge)
 	}
-	return made, os.WriteFile(filepath.Join(dir, "README.md"), []byte(readme+index.String()), 0o644)
+	return made, os.WriteFile(filepath.Join(dir, "README.md"), []byte(readme+index.String()), 0o600)
 }
 
 // addPayload adds a payload as bytes and as hexadecimal.
@@ -62,11 +62,11 @@ func addPayload(files map[string][]byte, name string, b []byte) {
 }
 
 func writeFolder(dir string, files map[string][]byte) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
 	for name, b := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
 	"sync/atomic"
 
@@ -23,7 +24,9 @@ type WebFlags struct {
 	Hosts     []string
 	TokenFile string
 	Cert, Key string
-	usual     string // the default of Listen
+	// Insecure lets others than this machine be spoken to without encryption.
+	Insecure bool
+	usual    string // the default of Listen
 }
 
 // Register adds the flags, with the default of --listen.
@@ -34,6 +37,7 @@ func (o *WebFlags) Register(f *pflag.FlagSet, listen string) {
 	f.StringVar(&o.TokenFile, "web-token-file", "", "readers must bring the token in `FILE`")
 	f.StringVar(&o.Cert, "web-cert", "", "encrypt, with the certificate in `FILE`, PEM")
 	f.StringVar(&o.Key, "web-key", "", "the key of the certificate is in `FILE`, PEM")
+	f.BoolVar(&o.Insecure, "insecure", false, "speak without TLS with readers and brokers elsewhere")
 }
 
 // Check returns an error for flags that cannot be.
@@ -75,11 +79,43 @@ func (o *WebFlags) OpenListener(ctx context.Context) (net.Listener, error) {
 // NewServer returns the server on a listener, which it closes in the end; options has what no flag sets.
 func (o *WebFlags) NewServer(l net.Listener, options serve.Options) (*serve.Server, error) {
 	options.Hosts = o.Hosts
+	if len(options.Token) > 0 {
+		if err := o.CheckTLS(serve.IsLoopback(l)); err != nil {
+			return nil, err
+		}
+	}
 	s, err := serve.New(l, options)
 	if errors.Is(err, serve.ErrNoToken) {
 		return nil, o.NoToken()
 	}
 	return s, err
+}
+
+// CheckTLS returns an error for an address that others than this machine reach and connections that are not
+// encrypted, unless that is wanted.
+func (o *WebFlags) CheckTLS(isLoopback bool) error {
+	if isLoopback || o.Cert != "" || o.Insecure {
+		return nil
+	}
+	return Usage(fmt.Errorf("--listen %s: the token and the figures would pass in clear", o.Listen), "--web-cert and --web-key encrypt; --insecure is for a tunnel or a proxy before it")
+}
+
+// CheckBroker returns an error for the URL of a broker elsewhere, or several with commas, that is not
+// encrypted, unless that is wanted. flag has the URL.
+func (o *WebFlags) CheckBroker(flag, urls string) error {
+	for word := range strings.SplitSeq(urls, ",") {
+		u, err := url.Parse(strings.TrimSpace(word))
+		if o.Insecure || err != nil || u.Scheme == "tls" || u.Hostname() == "" || u.Hostname() == "localhost" || isLoopbackIP(u.Hostname()) {
+			continue
+		}
+		return Usage(fmt.Errorf("--%s: what passes to %s could be read and changed on the way", flag, u.Hostname()), "tls://HOST encrypts; --insecure is for a tunnel")
+	}
+	return nil
+}
+
+func isLoopbackIP(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
 }
 
 // NoToken returns the error about an address that others reach, and no token.

@@ -5,9 +5,16 @@ package examples
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -65,7 +72,11 @@ func Write(dir, pcapfiles string) error {
 		}
 	}
 	// These are read by their owner alone, or refused. The second one lies in /etc in examples.
-	secrets := map[string]string{"qsniff.token": "0123456789abcdef\n", "qsniff/fleet.secret": "a secret of a fleet for examples\n"}
+	pair, err := certificate()
+	if err != nil {
+		return err
+	}
+	secrets := map[string]string{"qsniff.token": "0123456789abcdef\n", "qsniff.pem": pair, "qsniff/fleet.secret": "a secret of a fleet for examples\n"}
 	if err := os.MkdirAll(filepath.Join(dir, "qsniff"), 0o755); err != nil {
 		return err
 	}
@@ -75,6 +86,24 @@ func Write(dir, pcapfiles string) error {
 		}
 	}
 	return nil
+}
+
+// certificate returns a certificate and its key, PEM.
+func certificate() (string, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return "", err
+	}
+	x := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
+	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
+	if err != nil {
+		return "", err
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})) + string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})), nil
 }
 
 // addPacked adds compressed captures.
