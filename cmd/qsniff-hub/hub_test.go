@@ -338,6 +338,7 @@ func exportAll(t *testing.T, url, creds, secretFile, dir string) {
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	secret := writeSecret(t, dir, "secret", "of all sensors and hubs")
+	token := writeSecret(t, dir, "token", "0123456789abcdef")
 	open := filepath.Join(dir, "open")
 	if err := os.WriteFile(open, []byte("of all sensors and hubs"), 0o644); err != nil {
 		t.Fatal(err)
@@ -357,8 +358,8 @@ func TestErrors(t *testing.T) {
 		{"run --nats x --store y", exitUsage, "leave one of them out"},
 		{"check --store " + dir + "/s --nats-listen :4222 --secret " + secret, exitUsage, "asks nobody for credentials"},
 		{"check --store " + dir + "/s --listen :9478 --secret " + secret, exitUsage, "there is no token"},
-		{"check --store " + dir + "/s --listen :9478 --web-token-file " + secret + " --secret " + secret, exitUsage, "would pass in clear"},
-		{"check --store " + dir + "/s --listen :9478 --web-token-file " + secret + " --insecure --secret " + secret, exitOK, "page: :9478"},
+		{"check --store " + dir + "/s --listen :9478 --web-token-file " + token + " --secret " + secret, exitUsage, "would pass in clear"},
+		{"check --store " + dir + "/s --listen :9478 --web-token-file " + token + " --insecure --secret " + secret, exitOK, "page: :9478"},
 		{"check --nats nats://hub.example --secret " + secret, exitUsage, "--nats: what passes to hub.example could be read"},
 		{"export --kind host --nats tls://a.example,nats://198.51.100.7:4222 -", exitUsage, "what passes to 198.51.100.7 could be read"},
 		{"check --store " + dir + "/s --nats-listen :4222 --nats-config " + open + " --secret " + secret, exitUsage, "--nats-cert and --nats-key encrypt"},
