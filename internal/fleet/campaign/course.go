@@ -22,6 +22,8 @@ type course struct {
 	Networks   networkCounts    `json:"-"`
 	Family     family           `json:"family"`
 	Base       How              `json:"base"` // what incidents have in common, at once or in turn
+	// Measured is the confidence if all sensors are honest.
+	Measured float64 `json:"measured"`
 	// What the last event reported.
 	ToldPeak     float64 `json:"told_peak"`
 	ToldServers  int     `json:"told_servers"`
@@ -109,9 +111,9 @@ func (c *course) addWindow(e *Engine, w *window, g *group) {
 	}
 	c.count()
 	v, level := g.verdict, g.verdict.Kind.Level()
-	isBetter := level > c.Kind().Level() || level == c.Kind().Level() && v.Confidence >= c.Confidence+betterBy
+	isBetter := level > c.Kind().Level() || level == c.Kind().Level() && v.Confidence >= c.Measured+betterBy
 	if level >= flood.Warn && (c.Category == "" || isBetter || v.Kind == c.Kind()) {
-		c.Category, c.Level, c.Confidence = v.Kind.String(), level.String(), max(c.Confidence, v.Confidence)
+		c.Category, c.Level, c.Measured = v.Kind.String(), level.String(), max(c.Measured, v.Confidence)
 		c.Evidence = carpetEvidence(c, g)
 		c.Advice = adviceOn(c)
 	}
@@ -155,6 +157,19 @@ func (c *course) list() {
 		c.Members = append(c.Members, m.Member)
 	}
 	c.Top = c.Networks.top(listedNetworks)
+	c.limitConfidence()
+}
+
+// limitConfidence sets the confidence. Two stolen sensors can make a campaign up, of any size and with all the evidence
+// that an honest one has: what fewer than trustedSensors report is no more than possible, and says so.
+func (c *course) limitConfidence() {
+	c.Measured = cmp.Or(c.Measured, c.Confidence) // a state of before has no other
+	c.Confidence = c.Measured
+	c.Evidence = slices.DeleteFunc(c.Evidence, func(s string) bool { return s == fewSensors })
+	if c.Sensors < trustedSensors {
+		c.Confidence = min(c.Confidence, confidenceOfFew)
+		c.Evidence = append(c.Evidence, fewSensors)
+	}
 }
 
 // openCourse makes a course one of the open campaigns, if there is room, and announces it.

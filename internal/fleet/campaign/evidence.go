@@ -9,6 +9,9 @@ import (
 	"qsniff/internal/flood/measure"
 )
 
+// fewSensors is the sentence on campaigns that fewer than trustedSensors report.
+const fewSensors = "fewer than three hosts report it: stolen sensors could have made it up; look at one of these hosts"
+
 // number returns a rate or an estimate as sentences have it.
 func number(x float64) string { return digits.Grouped(int64(math.Round(x))) }
 

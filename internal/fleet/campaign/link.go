@@ -204,13 +204,13 @@ func (c *course) refresh(e *Engine) {
 		return
 	}
 	*c.Hosts, c.Networks = sketch.Distinct{}, networkCounts{}
-	c.Peak, c.Baseline, c.Requests, c.TopOf, c.Confidence = 0, 0, 0, 0, 0
+	c.Peak, c.Baseline, c.Requests, c.TopOf, c.Measured = 0, 0, 0, 0, 0
 	kinds := map[flood.Kind]int{}
 	for _, x := range all {
 		c.mergeSources(x)
 		c.Networks.add(x.Networks)
 		c.TopOf += x.TopOf
-		c.Confidence = max(c.Confidence, x.Sure)
+		c.Measured = max(c.Measured, x.Sure)
 		kinds[x.kind()]++
 	}
 	if c.How = c.Base; c.Base != Reflectors && isWalk(all) {

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"qsniff/internal/fleet"
+	"qsniff/internal/flood"
 	"qsniff/internal/flood/measure"
+	"qsniff/internal/flood/sketch"
 )
 
 // TestSeen: each number counts once in any order, and what lies between the numbers is missing until it comes.
@@ -201,5 +203,28 @@ func TestJump(t *testing.T) {
 	}
 	if r.Lost > mostLost {
 		t.Errorf("lost: %d", r.Lost)
+	}
+}
+
+// TestFewSensors: what two sensors report is told as possible, with the reason; a third one makes it as sure as its evidence.
+func TestFewSensors(t *testing.T) {
+	c := &course{Measured: .98, Hosts: new(sketch.Distinct)}
+	for _, tc := range []struct {
+		sensors    int
+		confidence float64
+		sentences  int
+	}{{1, confidenceOfFew, 1}, {2, confidenceOfFew, 1}, {3, .98, 0}, {2, confidenceOfFew, 1}} {
+		c.Sensors = tc.sensors
+		c.list()
+		c.list()
+		n := 0
+		for _, s := range c.Evidence {
+			if s == fewSensors {
+				n++
+			}
+		}
+		if c.Confidence != tc.confidence || n != tc.sentences || flood.ConfidenceWord(confidenceOfFew) != "low" {
+			t.Errorf("%d sensors: confidence %v, %d times the sentence", tc.sensors, c.Confidence, n)
+		}
 	}
 }
