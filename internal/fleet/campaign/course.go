@@ -160,6 +160,10 @@ func (c *course) list() {
 	c.limitConfidence()
 }
 
+// confidenceOfFew is the most confidence of what fewer than trustedSensors report. Chosen: its word is "low", which
+// is below 0.65.
+const confidenceOfFew = 0.6
+
 // limitConfidence sets the confidence. Two stolen sensors can make a campaign up, of any size and with all the evidence
 // that an honest one has: what fewer than trustedSensors report is no more than possible, and says so.
 func (c *course) limitConfidence() {

@@ -87,9 +87,8 @@ const (
 	maxRuns = 3
 	maxGaps = 32
 	// trustedSensors is how many sensors must report a campaign that is said with more than confidenceOfFew. Chosen:
-	// one more than the credentials that an attacker is assumed to have stolen; the word for the confidence is "low" below 0.65.
-	trustedSensors  = 3
-	confidenceOfFew = 0.6
+	// one more than the credentials that an attacker is assumed to have stolen.
+	trustedSensors = 3
 	// maxJump is how many numbers of a sensor may be skipped at once: more are counted as so many lost. Chosen:
 	// two weeks of a sensor with 8 servers, of which a spool keeps two hours. mostLost is the most that a run is said
 	// to have lost. Chosen: an honest sensor takes 100 years for it.
