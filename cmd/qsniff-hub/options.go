@@ -132,7 +132,7 @@ func (o *hubOptions) check() error {
 	if o.age < leastAge {
 		return cli.Usage(fmt.Errorf("--retention-age %v: at least %v", o.age, leastAge), "as in 168h")
 	}
-	if o.size < 64<<20 {
+	if o.size < leastRetention {
 		return cli.Usage(fmt.Errorf("--retention-size %s: at least 64M", o.size.String()), "as in 8G")
 	}
 	return nil
@@ -147,6 +147,9 @@ func (o *hubOptions) server(log *slog.Logger) broker.Options {
 	}
 	return b
 }
+
+// leastRetention is the smallest size of the counts that are kept.
+const leastRetention = 64 << 20
 
 // bucketRoom is how many bytes the broker may store besides the streams: the state of the hubs, and the
 // next one while it is being written.

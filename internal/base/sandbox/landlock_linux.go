@@ -124,7 +124,8 @@ func (r *ruleset) addRules(p Policy) error {
 		}
 	}
 	for _, path := range p.Trees {
-		if err := r.allow(path, rightsToRead|rightsToWrite, rightsToKeep); err != nil {
+		// Refer: renaming from one folder of the tree to another, as the broker does when it purges a stream.
+		if err := r.allow(path, rightsToRead|rightsToWrite, rightsToKeep|r.files&landlock.AccessFSRefer); err != nil {
 			return err
 		}
 	}

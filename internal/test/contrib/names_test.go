@@ -217,7 +217,7 @@ func TestNames(t *testing.T) {
 func TestHubNames(t *testing.T) {
 	view := &hub.View{Sensors: []campaign.Sensor{{Name: "ams-1"}}, Streams: []hub.StreamState{{Name: "QSNIFF_COUNTS"}}}
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(web.NewCollector(func() *hub.View { return view }))
+	reg.MustRegister(web.NewCollector(func() *hub.View { return view }, func() (uint64, error) { return 1, nil }))
 	answer := httptest.NewRecorder()
 	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 	all := parseMetrics(answer.Body.String())

@@ -42,8 +42,21 @@ type Options struct {
 
 // Server is a broker at work.
 type Server struct {
-	nats *server.Server
-	lock *os.File
+	nats   *server.Server
+	lock   *os.File
+	failed atomic.Pointer[string]
+}
+
+// Err returns why the broker stores no more, nil if it does: after an error of writing its streams take nothing until
+// it is started again, also when the disk has room again.
+func (s *Server) Err() error {
+	if why := s.failed.Load(); why != nil {
+		return fmt.Errorf("the broker stores no more: %s", *why)
+	}
+	if !s.nats.JetStreamEnabled() {
+		return errors.New("the broker stores no more: JetStream is off")
+	}
+	return nil
 }
 
 // ErrOpen is the error of Start for a broker without credentials at an address that others reach.
@@ -75,9 +88,9 @@ func Start(o Options) (*Server, error) {
 		return nil, fmt.Errorf("the broker: %w", err)
 	}
 	var fatal atomic.Pointer[string]
-	n.SetLoggerV2(logger{o.Log, &fatal}, false, false, false)
+	s := &Server{nats: n, lock: lock}
+	n.SetLoggerV2(logger{o.Log, &fatal, &s.failed}, false, false, false)
 	n.Start()
-	s := &Server{n, lock}
 	for end := time.Now().Add(startWait); !n.ReadyForConnections(startStep) || !n.JetStreamEnabled(); {
 		why := fatal.Load()
 		if why == nil && time.Now().Before(end) {
@@ -96,6 +109,9 @@ func Start(o Options) (*Server, error) {
 // had an account of their own, the streams were in the one of the sensors, and without credentials they are
 // in one that is called $G.
 func (o *Options) adoptStreams() error {
+	if o.Config != "" && o.Account == "" {
+		return nil // whose the streams are is up to that file
+	}
 	root := filepath.Join(o.Store, "jetstream")
 	own := filepath.Join(root, cmp.Or(o.Account, globalAccount))
 	if hasStreams(own) {
@@ -113,6 +129,9 @@ func (o *Options) adoptStreams() error {
 		if path := filepath.Join(root, a.Name()); path != own && hasStreams(path) {
 			old = append(old, path)
 		}
+	}
+	if len(old) > 1 {
+		o.Log.Warn("several accounts have streams, and the hub's has none: it begins without", "accounts", len(old), "folder", root)
 	}
 	if len(old) != 1 {
 		return nil

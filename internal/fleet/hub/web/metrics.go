@@ -11,10 +11,16 @@ import (
 
 // Collector is a prometheus.Collector of what a hub shows. Labels have values of closed sets, and names
 // of sensors, which the broker's credentials give.
-type Collector struct{ view func() *hub.View }
+type Collector struct {
+	view func() *hub.View
+	free func() (uint64, error)
+}
 
-// NewCollector returns a collector of the views of a hub.
-func NewCollector(view func() *hub.View) *Collector { return &Collector{view} }
+// NewCollector returns a collector of the views of a hub, and of the bytes that are free on the disk of its streams; free
+// is nil where these are elsewhere.
+func NewCollector(view func() *hub.View, free func() (uint64, error)) *Collector {
+	return &Collector{view, free}
+}
 
 // metric is one that has no labels.
 type metric struct {
@@ -89,11 +95,12 @@ var (
 	descBytes     = desc("window_bytes", "Bytes of these packets, with the headers of IP and UDP.", "direction")
 	descStored    = desc("stream_messages", "Messages in a stream.", "stream")
 	descStoredB   = desc("stream_bytes", "Bytes of a stream.", "stream")
+	descFree      = desc("store_free_bytes", "Bytes that are free on the disk of the broker's streams, where the broker is within the hub.")
 	descHeard     = desc("sensor_last_message_timestamp_seconds", "When the broker got the last message of a sensor.", "sensor")
 	descSilent    = desc("sensor_silent", "1: a sensor is silent.", "sensor")
 	descSkew      = desc("sensor_skew_seconds", "How far the clock of a sensor is after that of the broker.", "sensor")
 	descMissing   = desc("sensor_messages_unsent_total", "Messages of a sensor that never came.", "sensor")
-	labelled      = []*prometheus.Desc{descRefused, descLimits, descCampaigns, descPackets, descBytes, descStored, descStoredB, descHeard, descSilent, descSkew, descMissing}
+	labelled      = []*prometheus.Desc{descRefused, descLimits, descCampaigns, descPackets, descBytes, descStored, descStoredB, descFree, descHeard, descSilent, descSkew, descMissing}
 )
 
 // hows has the ways of campaigns, in the order of Describe.
@@ -133,6 +140,11 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		x.send(descRefused, prometheus.CounterValue, float64(refused[why]), string(why))
 	}
 	x.sendCampaigns(v)
+	if c.free != nil {
+		if n, err := c.free(); err == nil {
+			x.send(descFree, prometheus.GaugeValue, float64(n))
+		}
+	}
 	w := v.Last()
 	x.send(descPackets, prometheus.GaugeValue, float64(w.PacketsIn), "in")
 	x.send(descPackets, prometheus.GaugeValue, float64(w.PacketsOut), "out")

@@ -146,7 +146,7 @@ func TestDocuments(t *testing.T) {
 // TestMetrics: promlint finds nothing, labels are of closed sets, and no text of the network is one.
 func TestMetrics(t *testing.T) {
 	v := exampleView()
-	c := NewCollector(func() *hub.View { return v })
+	c := NewCollector(func() *hub.View { return v }, nil)
 	if problems, err := testutil.CollectAndLint(c); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
