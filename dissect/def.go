@@ -250,3 +250,35 @@ var (
 
 // Shared lists the definitions that belong to no protocol.
 var Shared = []*Def{&Trailing, &Part, &HiddenPart, &Unread, &SplitSize, &SplitCRC}
+
+// Form is a set of what a request shows besides what it asks for. Programs that ask for the same
+// differ in it, and servers answer all of them.
+type Form uint8
+
+// What a request may show.
+const (
+	NoToken    Form = 1 << iota // it has no Token where there is room for one
+	TokenOnes                   // a placeholder is in place of its Token, of bits that are all set
+	TokenZero                   // likewise, of bits that are all clear
+	BytesAfter                  // bytes follow that the protocol does not define
+	Padded                      // bytes of zero follow
+	WordNUL                     // it is a word that a NUL ends
+	WordBare                    // it is a word that nothing ends
+)
+
+// Plugin is how Wireshark reads a protocol. Its reader is Lua and stands beside the Go that it
+// repeats; what the two share, fields, types and findings, is made of the Proto: see
+// internal/render/wireshark.
+type Plugin struct {
+	// Lua sets probe and read of P, the protocol as the runtime has it, and for
+	// streams claims, frame, typeOf and gap.
+	Lua string
+	// Unread lists what it leaves to qsniff.
+	Unread []Omission
+}
+
+// Omission is fields that a Plugin does not read, with the reason in words.
+type Omission struct {
+	Why  string
+	Defs []*Def
+}

@@ -1,6 +1,8 @@
 package dissect
 
-import "slices"
+import (
+	"slices"
+)
 
 // Claim is what a registry makes of the bytes where a message may begin in a
 // connection that no protocol has claimed yet.
@@ -71,4 +73,93 @@ func (r *Registry) StreamOf(p *Proto) StreamDissector {
 		}
 	}
 	return nil
+}
+
+// Direction is which end of a connection sent a piece of a stream.
+type Direction uint8
+
+// The directions.
+const (
+	Unsure   Direction = iota // the start of the connection was not captured
+	ToServer                  // from who opened the connection
+	ToClient
+)
+
+// Stream is what a StreamDissector may know of a connection besides the bytes.
+type Stream struct {
+	Dir     Direction
+	Session Session // nil while nothing is known of the connection
+	Frame   uint64  // the packet that completed the message
+	// Opened is set where the capture has both ends' first packets. Without them a
+	// message that was not seen may have been sent all the same.
+	Opened bool
+	// Gap is set where the bytes just before the message, or at the call of Finish the
+	// last bytes of the connection, are not in the capture.
+	Gap bool
+	// OtherMissing is set where bytes of the other direction are missing so far: a message
+	// that it sent before this one may not have been seen.
+	OtherMissing bool
+	// Last is set for Frame where no byte will follow b. A message that needs more is
+	// cut there.
+	Last bool
+	// Frames is filled by StreamDissector.Joined: the packets that completed the
+	// parts of a reply, in order.
+	Frames []uint64
+}
+
+// Session is what one connection showed so far: its protocol's own memory, with a
+// fixed upper size apart from what it takes from a Budget.
+type Session interface {
+	// Reset empties the session and releases what it took from the Budget.
+	Reset()
+}
+
+// Record is what a StreamDissector makes of the bytes at a place in a stream where
+// a message may begin.
+type Record struct {
+	// Conf is No where the bytes cannot begin a message.
+	Conf Confidence
+	Type *Type // as far as it is known; nil where Conf is No
+	// Len is the length of the whole message in bytes, 0 as long as that is not
+	// known.
+	Len int
+	// Need is how many bytes from the place on are needed to say more: to know Len,
+	// or to have Len bytes. 0 where the message is whole.
+	Need int
+	// Bad is set where the bytes contradict the protocol that their connection speaks:
+	// the caller dissects b[:Len], as a malformed message, and looks for the next one
+	// after it with Resync.
+	Bad bool
+}
+
+// StreamDissector finds and reads the messages in the two byte streams of a TCP
+// connection. As with datagrams, Frame, Resync and Dissect depend on their
+// arguments alone, never panic, and never allocate once m has grown. They read
+// c.Stream.Session and change nothing in it; Learn does.
+type StreamDissector interface {
+	Proto() *Proto
+	// AppendSessions appends the memory for n more connections to list. Sessions are used
+	// again after Reset.
+	AppendSessions(list []Session, n int, b *Budget) []Session
+	// Frame judges what stands at the start of b, which holds all bytes of the
+	// direction that came so far from there on. c.Stream.Session is nil until
+	// the connection is known to be the protocol's.
+	Frame(c *Context, b []byte) Record
+	// Resync looks for a message in b, whose start lies somewhere within one: it
+	// returns how many bytes certainly are not the start of a message, and how
+	// many bytes after those are needed to say more; 0 if a message begins there.
+	// last is set where no byte will follow b.
+	Resync(c *Context, b []byte, last bool) (skip, need int)
+	// Dissect fills m, which was Reset with b, one message that Frame found to be of type
+	// t, or the start of one: then c.Wire is its length, if that is known, and t may
+	// be nil.
+	Dissect(c *Context, t *Type, b []byte, m *Message)
+	// Learn adds to c.Stream.Session what the dissected m shows of its connection.
+	Learn(c *Context, m *Message)
+	// Joined fills m with a reply that came in several messages, if the last Learn
+	// or Finish ended one, and reports whether it did. c.Stream.Frames lists the frames of its parts.
+	// What m refers to is valid until the next call for c.Stream.Session.
+	Joined(c *Context, m *Message) bool
+	// Finish ends c.Stream.Session: no message will follow in it.
+	Finish(c *Context)
 }

@@ -281,3 +281,89 @@ func (s *Source) Close() error {
 	s.waiter.close()
 	return nil
 }
+
+// The link types that captures have here, by their LINKTYPE_ value.
+const (
+	linkNull     uint16 = 0 // loopback of BSD and macOS
+	linkEthernet uint16 = 1
+	linkRaw      uint16 = 101
+	linkSLL      uint16 = 113
+	linkSLL2     uint16 = 276
+)
+
+const (
+	sll2Len = 20 // bytes of the cooked header
+	tagLen  = 4  // bytes of a VLAN tag
+	macsLen = 12 // bytes before a tag in an Ethernet frame
+
+	// addedLen is how many bytes at most are added to what the kernel captured.
+	addedLen = sll2Len + tagLen
+)
+
+// Types of devices as the kernel numbers them (linux/if_arp.h).
+const (
+	arpEthernet = 1
+	arpRawIP    = 519
+	arpLoopback = 772
+	arpNone     = 0xfffe // tun devices, WireGuard
+)
+
+// linkOf returns the link type that an interface is captured with. Devices whose header
+// is none of these, or differs between kernels, are captured with a cooked header in its
+// place.
+func linkOf(t target) uint16 {
+	switch {
+	case t.index == 0:
+		return linkSLL2
+	case t.arp == arpEthernet, t.arp == arpLoopback:
+		return linkEthernet
+	case t.arp == arpNone, t.arp == arpRawIP:
+		return linkRaw
+	}
+	return linkSLL2
+}
+
+// merger orders the packets of several interfaces by time. The order within an
+// interface stays, also where the clock was set back between two packets.
+type merger struct {
+	runs    []run
+	scratch []capture.Packet
+}
+
+// run is the packets of one interface in a batch, from index next up to end.
+type run struct{ next, end int }
+
+// reset begins a batch without runs.
+func (m *merger) reset() { m.runs = m.runs[:0] }
+
+// addRun adds the packets of an interface, if there are any.
+func (m *merger) addRun(start, end int) {
+	if start < end {
+		m.runs = append(m.runs, run{start, end})
+	}
+}
+
+// sortPackets puts the packets of b, which are those of the runs, in order.
+func (m *merger) sortPackets(b *capture.Batch) {
+	if len(m.runs) < 2 {
+		return
+	}
+	if cap(m.scratch) < len(b.Packets) {
+		m.scratch = make([]capture.Packet, 0, capture.MaxPackets)
+	}
+	out := m.scratch[:0]
+	for len(m.runs) > 0 {
+		best := 0
+		for i := 1; i < len(m.runs); i++ {
+			if b.Packets[m.runs[i].next].Nanos < b.Packets[m.runs[best].next].Nanos {
+				best = i
+			}
+		}
+		r := &m.runs[best]
+		out = append(out, b.Packets[r.next])
+		if r.next++; r.next == r.end {
+			m.runs = append(m.runs[:best], m.runs[best+1:]...)
+		}
+	}
+	m.scratch, b.Packets = b.Packets[:0], out
+}

@@ -16,7 +16,11 @@ package ring
 
 import (
 	"cmp"
+	"errors"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"qsniff/capture"
@@ -253,3 +257,179 @@ func (w *Writer) fileIsOld() bool {
 func (w *Writer) mustWait() bool {
 	return w.stats.Failing != nil && w.clock.elapsed < w.retryAt && (w.opt.Size <= 0 || w.lostBytes < w.opt.Size)
 }
+
+// clock turns packet time, which steps forward and back, into elapsed time, which
+// never goes back: it stands still while packets arrive out of order, and continues
+// after the system's clock was set back. A clock that was set forward cannot be
+// distinguished from silence, and counts as that.
+type clock struct {
+	elapsed int64 // nanoseconds since the first packet
+	newest  int64 // packet time at that moment
+	started bool
+}
+
+// advance moves the clock to a packet time.
+func (c *clock) advance(nanos int64) {
+	switch {
+	case !c.started:
+		c.newest, c.started = nanos, true
+	case nanos > c.newest:
+		c.elapsed = addSpan(c.elapsed, nanos-c.newest)
+		c.newest = nanos
+	case c.newest-nanos > int64(maxDisorder):
+		c.newest = nanos
+	}
+}
+
+// elapsedAt returns the elapsed time that belongs to a packet time, before or after
+// the present one.
+func (c *clock) elapsedAt(nanos int64) int64 {
+	switch ahead := nanos - c.newest; {
+	case nanos > c.newest && ahead < 0: // it overflowed
+		return addSpan(c.elapsed, 1<<63-1)
+	case nanos < c.newest && ahead > 0:
+		return -1 << 63
+	case ahead > 0:
+		return addSpan(c.elapsed, ahead)
+	default:
+		return c.elapsed + ahead
+	}
+}
+
+// addSpan returns a plus a span that is not negative, or the largest int64 if the sum
+// is beyond it.
+func addSpan(a, span int64) int64 {
+	if sum := a + span; sum >= a {
+		return sum
+	}
+	return 1<<63 - 1
+}
+
+// span returns a duration in nanoseconds, 0 for a negative one.
+func span(d time.Duration) int64 { return max(0, int64(d)) }
+
+// handleWriteError returns an error of the file's Writer if it is to be reported to the
+// caller. A packet that the format cannot hold is counted as refused, and reported once;
+// after any other error the file is finished.
+func (w *Writer) handleWriteError(err error) error {
+	if errors.Is(err, file.ErrRefused) {
+		w.stats.Refused++
+		if w.hasRefused {
+			return nil
+		}
+		w.hasRefused = true
+		return err
+	}
+	return w.finishFile() // Close returns the same error
+}
+
+// pauseAfter sets the time before which no next file is tried: after retryAfter, or
+// after Options.Time if that is shorter. It returns err if it is to be reported.
+func (w *Writer) pauseAfter(err error) error {
+	wait := retryAfter
+	if w.opt.Time > 0 {
+		wait = min(wait, w.opt.Time)
+	}
+	w.retryAt = addSpan(w.clock.elapsed, span(wait))
+	w.lostBytes = 0
+	w.stats.Failing = err
+	return w.reportOnce(err)
+}
+
+// reportOnce counts an error, and returns it unless its reason is that of the last one
+// returned since the ring recovered.
+func (w *Writer) reportOnce(err error) error {
+	w.stats.Errors++
+	w.hasFailed = true
+	reason := err.Error()
+	if e := (*file.Error)(nil); errors.As(err, &e) {
+		reason = e.Reason
+	}
+	if reason == w.lastReason {
+		return nil
+	}
+	w.lastReason = reason
+	return err
+}
+
+// noteRecovery ends the state of failing once more packets are in the file than
+// before. A header alone is no recovery: a full disk may still take that.
+func (w *Writer) noteRecovery(before uint64) {
+	if w.stats.Failing != nil && w.packetsInFile() > before {
+		w.stats.Failing = nil
+		w.lastReason = ""
+	}
+}
+
+// packetsInFile returns how many packets are in the file, without those in the buffer.
+func (w *Writer) packetsInFile() uint64 {
+	s := w.out.Stats()
+	return s.Packets - s.Held
+}
+
+// Names of a ring's files are
+//
+//	PREFIX_20261121T201500Z_00001.pcapng
+//
+// with the time of the first packet and a number that goes up by one with each
+// file, over all runs. The number is the order of the files: times are not, once a
+// clock is set back. While a file is written, its name ends in partSuffix. While the
+// ring is open, there is a file .PREFIX.pcapng.lock.
+const (
+	partSuffix   = ".part"
+	lockSuffix   = ".lock"
+	timeLayout   = "20060102T150405Z"
+	numberDigits = 5
+	defaultExt   = ".pcapng"
+)
+
+// names makes and parses the names of one ring's files.
+type names struct {
+	folder, prefix, ext string
+}
+
+// namesOf splits Options.Path into folder, prefix and extension.
+func namesOf(path string) (names, error) {
+	n := names{folder: filepath.Dir(path), ext: filepath.Ext(path)}
+	n.prefix = strings.TrimSuffix(filepath.Base(path), n.ext)
+	if n.ext == "" {
+		n.ext = defaultExt
+	}
+	if strings.HasSuffix(path, string(filepath.Separator)) || n.prefix == "" || n.prefix == "." || n.prefix == ".." {
+		return n, &file.Error{File: path, Offset: -1, Reason: "no name for the files of a ring",
+			Hint: "name the folder and how the files begin, such as " + filepath.Join(path, "qsniff.pcapng")}
+	}
+	return n, nil
+}
+
+// fileName returns the name of a finished file whose first packet is of that time.
+func (n names) fileName(number uint64, nanos int64) string {
+	digits := strconv.FormatUint(number, 10)
+	for len(digits) < numberDigits {
+		digits = "0" + digits
+	}
+	return n.prefix + "_" + time.Unix(0, nanos).UTC().Format(timeLayout) + "_" + digits + n.ext
+}
+
+// parse returns the number of a file of the ring, and whether it is finished; ok is
+// false for any other name.
+func (n names) parse(name string) (number uint64, finished, ok bool) {
+	rest, part := strings.CutSuffix(name, partSuffix)
+	rest, ok1 := strings.CutPrefix(rest, n.prefix+"_")
+	rest, ok2 := strings.CutSuffix(rest, n.ext)
+	when, digits, ok3 := strings.Cut(rest, "_")
+	if !ok1 || !ok2 || !ok3 || len(digits) < numberDigits || strings.Trim(digits, "0123456789") != "" {
+		return 0, false, false
+	}
+	if _, err := time.Parse(timeLayout, when); err != nil {
+		return 0, false, false
+	}
+	number, err := strconv.ParseUint(digits, 10, 64)
+	return number, !part, err == nil
+}
+
+// lockName returns the name of the file that is locked while the ring is open.
+func (n names) lockName() string { return "." + n.prefix + n.ext + lockSuffix }
+
+// pathOf returns a name with its folder, for messages.
+func (n names) pathOf(name string) string { return filepath.Join(n.folder, name) }

@@ -1,24 +1,34 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
+	"qsniff/capture"
 	"qsniff/internal/base/cli"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/base/shell"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/flood/config"
+	"qsniff/internal/flood/limiter"
+	"qsniff/internal/flood/proof"
+	"qsniff/internal/flood/rules/edge"
+	"qsniff/internal/flood/rules/iptables"
+	"qsniff/internal/flood/rules/nft"
 	"qsniff/internal/render"
+	"qsniff/internal/render/counters"
 	"qsniff/internal/render/jsonl"
 	"qsniff/internal/render/tally"
 	"qsniff/internal/render/text"
@@ -297,3 +307,310 @@ func isReached(counts []uint64, names []string, name string) bool {
 
 // levelNamed returns the level of a name of levels.
 func levelNamed(name string) flood.Level { return flood.Level(slices.Index(levels, name)) }
+
+// parseLimits parses the value of --limits.
+func parseLimits(value string) (limiter.Model, error) {
+	m, err := limiter.ParseModel(value)
+	if err != nil {
+		return m, &usageError{fmt.Errorf("--limits %w", err), limitsHint}
+	}
+	return m, nil
+}
+
+// limitsHelp is the part on --limits of the help of floods.
+const limitsHelp = `--limits runs the limiter that a game server has itself over the queries of a capture
+and says whom it would have refused, when, and whether those were clients that are
+proven to be at their address (qsniff proven), at any time in the capture: rehlds,
+source, source-late (branches with a limit of 3000/s from all) or csgo, or numbers,
+which also change those of a name: source,global=3000. per= is a limit of packets a
+second from one source, global= from all, and both are averaged over window= seconds.
+Everything counts that begins with FF FF FF FF. The engine's own windows may have begun
+at another time than the replay's, which begin with the capture. With -o json the output
+is an object for each server, with "record":"limits".`
+
+const limitsHint = "one of " + limiter.Usage
+
+// replayLimits reads captures and prints whom the limits would have refused. Of opts
+// it uses the flags of all commands that read packets, and output, utc and color.
+func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, ours *hostset.Set, args []string, io streams) error {
+	j, err := opts.prepareAll(ctx, args, io)
+	if err != nil {
+		return err
+	}
+	defer j.release()
+	r := limiter.New(limiter.Options{Model: model, Ours: ours, Scale: opts.scale()})
+	j.cfg.Watchers = []track.Watcher{r}
+	j.showsInterrupt = opts.output == "text"
+	return j.runToEnd(func(run tally.Run) error {
+		l := &render.Limits{Run: run, Summary: *r.Summary()}
+		printLimitsRemarks(io.err, l, ours != nil)
+		if opts.output == "json" {
+			return write(io.out, jsonl.AppendLimits(nil, l))
+		}
+		return write(io.out, text.AppendLimits(nil, l, opts.textOptions(io.out)))
+	})
+}
+
+// printLimitsRemarks prints on standard error why there is nothing to replay, or what makes
+// the replay less exact.
+func printLimitsRemarks(w io.Writer, l *render.Limits, filtered bool) {
+	switch {
+	case l.Run.Packets == 0:
+		fmt.Fprintln(w, "qsniff: the capture has no packets")
+	case len(l.Servers) == 0 && filtered:
+		fmt.Fprintln(w, "qsniff: nothing to replay: no query to the servers that --servers names")
+	case len(l.Servers) == 0:
+		fmt.Fprintln(w, "qsniff: nothing to replay: no query that an engine's limiter counts; it counts what begins with FF FF FF FF and goes to a game server")
+	case l.Proofs.Why() == proof.OnlyToServer:
+		fmt.Fprintln(w, "qsniff: the capture has only what goes to servers: it does not show which sources are players and which are forged; capture both directions")
+	}
+	printCopies(w, &l.Run)
+	printUnproving(w, l.Proofs)
+	printHints(w, &counters.Result{Limits: l.Summary}, counters.Limits)
+	if l.Proofs.Counts.Lost > 0 || l.Run.Dropped > 0 {
+		fmt.Fprintln(w, "qsniff: packets are missing from the capture: more would have been refused")
+	}
+}
+
+// completeLimits proposes the engines whose limits are known.
+func completeLimits(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var found []cobra.Completion
+	for _, m := range limiter.Models {
+		if strings.HasPrefix(m.Name, word) {
+			found = append(found, cobra.CompletionWithDesc(m.Name, fmt.Sprintf("%g/s from one source, %g/s from all, over %d s", m.Per, m.Global, m.Window)))
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// findFloodsLive captures until ctx ends and reports incidents as they come, and then all of
+// them.
+func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error {
+	l, err := openCapture(&liveOptions{readOptions: opts.readOptions}, io)
+	if err != nil {
+		return err
+	}
+	out := newFloodOutput(opts, io.out)
+	d := newDetector(l.cfg.Registry, opts.limits, opts.scale(), opts.expiry, opts.ownTools)
+	d.AddObserver(out.observe)
+	d.CountOthersAt(opts.ownServers.HasHost)
+	l.seen = &out.seen
+	l.cfg.Watchers = append([]track.Watcher{&out.seen, d}, out.watchProofs()...)
+	if opts.output == "text" {
+		out.kept.KeepsOpen = true
+		p := &liveFloods{out: out, detector: d, start: l.start, run: tally.Run{First: l.start.UnixNano()}}
+		d.AddObserver(p.observe)
+		l.cfg.Progress = p.update
+	}
+	if err := l.enterSandbox(); err != nil {
+		l.tap.Finish()
+		return err
+	}
+	isReached, found := false, uint64(0)
+	l.countIncidents = func() uint64 { return found }
+	l.report = func(run tally.Run) error {
+		run.Interrupted = ctx.Err() != nil
+		if run.Packets > 0 {
+			run.Last = max(run.Last, time.Now().UnixNano()) // silence was captured as well
+		}
+		f := out.makeReport(run, d)
+		f.IsLive = true
+		if opts.output == "text" {
+			f.Script = nft.AppendFloods(nil, f)
+		}
+		isReached = opts.isFailOnReached(f)
+		found = f.Counts[flood.Info] + f.Counts[flood.Warn] + f.Counts[flood.Alert]
+		if isTerminal(io.out) && opts.output == "text" {
+			fmt.Fprint(io.out, clearScreen)
+		}
+		if err := out.print(f); err != nil {
+			return err
+		}
+		printFloodRemarks(io.err, f, opts.output)
+		return nil
+	}
+	if err := l.run(ctx); err != nil {
+		return err
+	}
+	if isReached {
+		return errFailOnReached
+	}
+	return nil
+}
+
+// clearScreen clears a terminal and moves the cursor to its first line.
+const clearScreen = "\x1b[H\x1b[2J"
+
+// liveFloods shows incidents while packets are captured. On a terminal it draws the page anew
+// at each event of an incident, and as much of it as fits; elsewhere it appends a block.
+type liveFloods struct {
+	out      *floodOutput
+	detector *flood.Detector
+	start    time.Time
+	run      tally.Run // so far
+}
+
+// update notes how much was captured, for the next page. It is called after each batch.
+func (p *liveFloods) update(s capture.Stats, _ func() tally.Run) {
+	isFirst := p.run.Packets == 0 && s.Received == 0
+	p.run.Packets, p.run.Dropped = s.Received, s.Dropped
+	if isFirst && p.run.Last == 0 {
+		p.draw()
+	}
+}
+
+// observe shows an event of an incident.
+func (p *liveFloods) observe(in *flood.Incident, e flood.Event) {
+	o := p.out
+	if o.err != nil || in.Level < o.least || !o.isOurs(in) {
+		return
+	}
+	if isTerminal(o.w) {
+		p.draw()
+		return
+	}
+	if in.Level < flood.Warn && !o.opts.verbose {
+		return
+	}
+	p.run.Last = time.Now().UnixNano()
+	f := o.makeReport(p.run, p.detector)
+	f.IsLive = true
+	o.buf = text.AppendFloodEvent(o.buf[:0], f, in, e, o.opts.textOptions(o.w))
+	_, o.err = o.w.Write(o.buf)
+}
+
+// draw draws the page so far on a terminal.
+func (p *liveFloods) draw() {
+	o := p.out
+	if !isTerminal(o.w) {
+		return
+	}
+	p.run.Last = time.Now().UnixNano()
+	f := o.makeReport(p.run, p.detector)
+	f.IsLive = true
+	opt := o.opts.textOptions(o.w)
+	page := text.AppendFloods(nil, f, opt, text.FloodOptions{Verbose: o.opts.verbose, Explain: o.opts.explain})
+	head := fmt.Sprintf("Watching %s since %s, drawn %s; Ctrl-C ends it and prints all\n\n", strings.Join(o.opts.interfaces, ", "),
+		p.start.Format(time.TimeOnly), time.Now().Format(time.TimeOnly))
+	_, o.err = o.w.Write([]byte(clearScreen + head + firstLines(page, terminalHeight(o.w)-4)))
+}
+
+// firstLines returns the first n lines of a page, and how many more there are.
+func firstLines(page []byte, n int) string {
+	lines := strings.SplitAfter(strings.TrimSuffix(string(page), "\n"), "\n")
+	if len(lines) <= n {
+		return string(page)
+	}
+	return strings.Join(lines[:max(n-1, 1)], "") + fmt.Sprintf("... and %d lines more\n", len(lines)-max(n-1, 1))
+}
+
+// terminalHeight returns how many lines a terminal has.
+func terminalHeight(out any) int {
+	const usual = 24
+	if f, ok := out.(*os.File); ok {
+		if _, h, err := term.GetSize(int(f.Fd())); err == nil && h > 0 {
+			return h
+		}
+	}
+	return usual
+}
+
+// floodOutput observes incidents. In JSON it writes each when it is over, else it collects
+// them for a page.
+type floodOutput struct {
+	opts   *floodsOptions
+	w      io.Writer
+	seen   flood.Seen
+	kept   flood.Collector
+	proofs *proof.Collector // nil unless proven clients are asked for
+	least  flood.Level
+	buf    []byte
+	err    error
+}
+
+func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
+	o := &floodOutput{opts: opts, w: w, least: levelNamed(opts.level)}
+	o.kept.MinLevel = o.least
+	o.kept.IsOurs = o.isOurs
+	if opts.output == "json" {
+		o.kept.MinLevel = flood.Alert + 1 // none is kept, all are counted
+	}
+	return o
+}
+
+// watchProofs returns the watcher that collects proven clients, if these are asked for.
+func (o *floodOutput) watchProofs() []track.Watcher {
+	if !o.opts.proven {
+		return nil
+	}
+	o.proofs = proof.New(proof.Options{Ours: o.opts.ownServers, Scale: o.opts.scale()})
+	return []track.Watcher{o.proofs}
+}
+
+func (o *floodOutput) isOurs(in *flood.Incident) bool { return in.IsAt(o.opts.ownServers) }
+
+func (o *floodOutput) observe(in *flood.Incident, e flood.Event) {
+	o.kept.Observe(in, e)
+	if o.opts.output != "json" || e != flood.Ends || o.err != nil || in.Level < o.least || !o.isOurs(in) {
+		return
+	}
+	o.buf = jsonl.AppendIncident(o.buf[:0], in, o.opts.explain)
+	_, o.err = o.w.Write(o.buf)
+}
+
+func (o *floodOutput) makeReport(run tally.Run, d *flood.Detector) *render.Floods {
+	f := &render.Floods{Run: run, Seen: &o.seen, Incidents: o.kept.Incidents(), Counts: o.kept.Counts(), Others: o.kept.Others(),
+		Unnamed: o.kept.Omitted(d), FullTables: d.FullTables(), Limits: o.opts.limits, Asked: o.opts.asked,
+		IsLimited: o.opts.ownServers != nil, Expiry: o.opts.expiry}
+	f.Other, f.OtherPeak, f.Sessions = d.Others()
+	if o.proofs != nil {
+		f.Proven = o.proofs.Summary()
+	}
+	return f
+}
+
+// print writes the page. In JSON, where incidents were written before, it writes what else
+// came than queries and the last line of an interrupted run, and returns the first error of
+// all writes.
+func (o *floodOutput) print(f *render.Floods) error {
+	if o.opts.output == "json" {
+		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(jsonl.AppendOther(nil, f), &f.Run)))
+	}
+	switch o.opts.output {
+	case formNFT:
+		return write(o.w, nft.AppendFloods(nil, f))
+	case "iptables":
+		return write(o.w, iptables.AppendFloods(nil, f))
+	case "xdp-filter":
+		return write(o.w, edge.AppendXDPFilter(nil, f))
+	case "ovh":
+		return write(o.w, edge.AppendOVH(nil, f))
+	case "path":
+		return write(o.w, edge.AppendPath(nil, f))
+	}
+	how := text.FloodOptions{Verbose: o.opts.verbose, Explain: o.opts.explain}
+	return write(o.w, text.AppendFloods(nil, f, o.opts.textOptions(o.w), how))
+}
+
+// printFloodRemarks prints on standard error what is missing from the results, unless it is
+// on the page.
+func printFloodRemarks(w io.Writer, f *render.Floods, output string) {
+	if output == "json" {
+		switch seen := f.Seen; {
+		case f.Run.Packets == 0:
+			fmt.Fprintln(w, "qsniff: the capture has no packets")
+		case seen.Queries+seen.Replies+seen.Junk+seen.Logins == 0:
+			fmt.Fprintf(w, "qsniff: no query traffic in %s\n", count(f.Run.Packets, "packet"))
+		case seen.OneWay() != "":
+			fmt.Fprintf(w, "qsniff: only %s were captured: who proves an address is not to be seen\n", seen.OneWay())
+		}
+		printCopies(w, &f.Run)
+		if f.Run.Dropped > 0 {
+			fmt.Fprintf(w, "qsniff: the capturing program lost %s: rates were higher\n", count(f.Run.Dropped, "packet"))
+		}
+	}
+	printHints(w, &counters.Result{Floods: f.Unnamed}, counters.Incidents)
+	if len(f.FullTables) > 0 {
+		fmt.Fprintf(w, "qsniff: no room for more %s: incidents there may be missing (--memory)\n", strings.Join(f.FullTables, ", "))
+	}
+}

@@ -1,14 +1,41 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"qsniff/capture"
+	"qsniff/capture/file"
+	"qsniff/capture/keep"
 	"qsniff/capture/live"
+	"qsniff/dissect"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/base/hostset"
+	"qsniff/internal/base/lru"
+	"qsniff/internal/base/sandbox"
+	"qsniff/internal/base/shell"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render"
+	"qsniff/internal/render/counters"
+	"qsniff/internal/render/tally"
+	"qsniff/internal/render/text"
+	"qsniff/internal/track"
 )
 
 // liveOptions are the flags of live.
@@ -155,3 +182,507 @@ var processStart = time.Now()
 
 // monotonic returns nanoseconds of a clock that is never set.
 func monotonic() int64 { return int64(time.Since(processStart)) }
+
+// reportSuffix follows the name of a capture in that of its report.
+const reportSuffix = ".html"
+
+// keepOptions are the flags about files of packets.
+type keepOptions struct {
+	write      string
+	ringSize   cli.ByteSize
+	ringTime   time.Duration
+	ringFiles  int
+	ringTotal  cli.ByteSize
+	ringAge    time.Duration
+	onIncident int // seconds
+	reports    bool
+	force      bool
+	isBounded  bool // --ring-size or --ring-files was given, if only to lift the limits
+}
+
+func (o *keepOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&o.write, "write", "w", "", "write the packets to `FILE`, as pcapng, or as pcap if it ends in .pcap; with --ring-... and --on-incident its name begins those of several files")
+	f.BoolVar(&o.force, "force", false, "overwrite the FILE of -w if it is there")
+	f.Var(&o.ringSize, "ring-size", "begin another file after so many bytes")
+	f.DurationVar(&o.ringTime, "ring-time", 0, "begin another file after this `TIME`: 1h, 10m")
+	f.IntVar(&o.ringFiles, "ring-files", 0, "keep `N` files, and remove the oldest (0: all)")
+	f.Var(&o.ringTotal, "ring-total", "remove the oldest files before all have more than so many bytes")
+	f.DurationVar(&o.ringAge, "ring-age", 0, "remove files this `TIME` after their last packet: 168h")
+	f.IntVar(&o.onIncident, "on-incident", 0, "write only from so many `SECONDS` before an incident to as many after it")
+	f.BoolVar(&o.reports, "incident-report", false, "with --on-incident: make a report of each file beside it, as NAME.html")
+	for _, name := range []string{"ring-size", "ring-time", "ring-files", "ring-total", "ring-age", "on-incident"} {
+		propose(cmd, name, cobra.NoFileCompletions)
+	}
+}
+
+func (o *keepOptions) check() error {
+	switch {
+	case o.write == "" && (o.options().HasRing() || o.onIncident != 0):
+		return &usageError{errors.New("--ring-size and the like, and --on-incident, go with -w"), "name a file, such as -w /var/captures/q.pcapng"}
+	case o.reports && o.onIncident == 0:
+		return &usageError{errors.New("--incident-report goes with --on-incident"), "--on-incident 30 writes what surrounds incidents; qsniff report makes a page of any capture"}
+	case o.write == stdin:
+		return &usageError{errors.New("-w -: packets are written to files"), "tcpdump -w - writes them to standard output"}
+	case o.ringTime < 0 || o.ringFiles < 0 || o.ringAge < 0 || o.onIncident < 0:
+		return &usageError{errors.New("--ring-time, --ring-files, --ring-age, --on-incident: less than nothing"), "leave out what is not to be bounded"}
+	case o.force && (o.write == "" || o.options().HasSeveralFiles()):
+		return &usageError{errors.New("--force goes with -w FILE, without --ring-size and the like, and --on-incident"), "several files get new names, and overwrite none"}
+	case o.write == "":
+		return nil
+	case o.ringTotal > 0 && o.ringTotal < leastTotal:
+		return &usageError{fmt.Errorf("--ring-total: at least %s", digits.Bytes(leastTotal)), "the longest packets need that"}
+	case (o.ringFiles > 0 || o.ringAge > 0) && o.ringSize == 0 && o.ringTime == 0 && o.ringTotal == 0 && o.onIncident == 0:
+		return &usageError{errors.New("--ring-files and --ring-age go with --ring-size, --ring-time, --ring-total or --on-incident"), "nothing else begins another file"}
+	}
+	if _, err := file.FormatOf(o.write); err != nil {
+		return &usageError{err, "leave the ending out"}
+	}
+	return nil
+}
+
+// options returns the options of package keep by the flags.
+func (o *keepOptions) options() *keep.Options {
+	return &keep.Options{Path: o.write, Size: int64(o.ringSize), Time: o.ringTime, Files: o.ringFiles, Total: int64(o.ringTotal), Age: o.ringAge,
+		Around: time.Duration(o.onIncident) * time.Second, LimitsSet: o.isBounded, Replace: o.force, Beside: reportSuffix}
+}
+
+// leastTotal is the least value of --ring-total. Chosen: eight files of which each has room for
+// several of the longest packets.
+const leastTotal = 8 << 20
+
+// open opens the files of -w, and calls finished with each of several that is whole. It returns nil
+// if nothing is to be written.
+func (o *keepOptions) open(described capture.Describer, memory int, finished func(path string)) (*keep.Keeper, error) {
+	if o.write == "" {
+		return nil, nil
+	}
+	k := o.options()
+	k.Finished = finished
+	return keep.Open(k, described, memory)
+}
+
+// printKept prints how many packets were written, and how many could not be.
+func printKept(w io.Writer, s *keep.Stats, several bool) {
+	missing := ""
+	if n := s.Lost(); n > 0 {
+		missing = fmt.Sprintf(", %d could not be", n)
+	}
+	if n := s.File.Refused + s.Ring.Refused; n > 0 {
+		missing += fmt.Sprintf(", %d do not fit the format", n)
+	}
+	if !several {
+		fmt.Fprintf(w, "qsniff: %s written%s\n", count(s.File.Packets, "packet"), missing)
+		return
+	}
+	removed := ""
+	if n := s.Ring.Removed; n > 0 {
+		removed = fmt.Sprintf(", %s removed for newer ones", count(n, "file was", "files were"))
+	}
+	fmt.Fprintf(w, "qsniff: %s written to %s%s%s\n", count(s.Ring.Packets, "packet"), count(s.Ring.Files, "file"), removed, missing)
+	if n := s.Cuts.Over; n > 0 {
+		fmt.Fprintf(w, "qsniff: %s not written: beyond %s of an incident (--ring-files 0 writes all)\n",
+			count(n, "packet was", "packets were"), digits.Bytes(keep.MostOfIncident))
+	}
+	printHints(w, &counters.Result{Files: *s}, counters.Files)
+}
+
+// writtenFiles returns the files as a shell finds them.
+func (o *keepOptions) writtenFiles() string {
+	if !o.options().HasSeveralFiles() {
+		return shell.Quote(o.write)
+	}
+	ext := path.Ext(o.write)
+	return shell.Quote(strings.TrimSuffix(o.write, ext)) + "_*" + ext
+}
+
+// describe returns which files get which packets.
+func (o *keepOptions) describe() string {
+	switch name := strings.TrimSuffix(o.write, path.Ext(o.write)); {
+	case o.onIncident > 0:
+		words := fmt.Sprintf("%s_*%s get packets from %d s before each incident to %d s after it", name, path.Ext(o.write), o.onIncident, o.onIncident)
+		if o.options().HasDefaultLimits() {
+			words += fmt.Sprintf(", of each %s at most, and ", digits.Bytes(keep.MostOfIncident))
+			if o.ringTotal == 0 {
+				words += fmt.Sprintf("the %d newest files of this run are kept (--ring-files 0: all of it; --ring-size, --ring-files: other limits),", keep.MostOfIncidents)
+			} else {
+				words += fmt.Sprintf("of all %s,", digits.Bytes(float64(o.ringTotal)))
+			}
+		}
+		return words
+	case o.options().HasRing():
+		return fmt.Sprintf("%s_*%s get packets", name, path.Ext(o.write))
+	}
+	return o.write + " gets packets"
+}
+
+// lingering is how long an ended capture waits for the reader of the output. Chosen: less
+// than patience, as the summary has to be printed after that.
+const lingering = time.Second
+
+// liveRun is an open live capture and its decoding.
+type liveRun struct {
+	opts   *liveOptions
+	auto   *live.AutoFilter // nil: none
+	tap    *keep.Tap
+	keeper *keep.Keeper // nil: packets are only decoded
+	alarms keep.Alarms
+	cfg    pipeline.Config
+	seen   *flood.Seen // counts queries if no messages are wanted; else nil
+	told   *telling    // nil: nobody is told of incidents
+	errs   io.Writer
+	start  time.Time
+	result tally.Run
+	// report prints the results after a run whose output was written; nil: there are none.
+	report func(tally.Run) error
+	// countIncidents returns how many there were; nil: the run looks for none.
+	countIncidents func() uint64
+}
+
+// watchLive captures and decodes until ctx ends.
+func watchLive(ctx context.Context, opts *liveOptions, io streams) error {
+	l, err := openLive(opts, io)
+	if err != nil {
+		return err
+	}
+	if err := l.enterSandbox(); err != nil {
+		l.tap.Finish()
+		return err
+	}
+	if h := l.cfg.Renderer; h != nil {
+		if err := writeHeader(io.out, h); err != nil {
+			l.tap.Finish()
+			return err
+		}
+	}
+	return l.run(ctx)
+}
+
+// openLive opens everything that needs rights, interfaces and files, and sets up the run.
+func openLive(opts *liveOptions, io streams) (*liveRun, error) {
+	own, err := opts.parseServers()
+	if err != nil {
+		return nil, err
+	}
+	if err := opts.parseOwn(); err != nil {
+		return nil, err
+	}
+	l, err := openCapture(opts, io)
+	if err != nil {
+		return nil, err
+	}
+	reg := l.cfg.Registry
+	if l.cfg.Renderer, err = opts.newRenderer(io.out, reg.Protos()); err != nil {
+		l.tap.Finish()
+		return nil, err
+	}
+	if err := l.startTelling(own); err != nil {
+		l.tap.Finish()
+		return nil, err
+	}
+	l.cfg.Incidents = l.newDetector(reg, own, l.cfg.Renderer)
+	l.countIncidents = l.alarms.Begun // warnings and alerts
+	l.cfg.MaxMessages, l.cfg.CountsMessages, l.cfg.CutsToMicros = opts.count, !opts.isWatchOnly(), true
+	if opts.isWatchOnly() {
+		l.seen = new(flood.Seen)
+		l.cfg.Watchers = append(l.cfg.Watchers, l.seen)
+		l.cfg.Listener = nil // it would have messages decoded
+	}
+	return l, nil
+}
+
+// askForReport has a report made of a file that is whole, if reports are wanted.
+func (l *liveRun) askForReport(path string) {
+	if l.told != nil && l.opts.reports && !l.told.messenger.MakeReport(path) {
+		fmt.Fprintf(l.errs, "qsniff: no report of %s: too many are waiting\n", path)
+	}
+}
+
+// startTelling starts the messenger process, which sends notes of incidents and of findings at our servers, if
+// it has anything to do.
+func (l *liveRun) startTelling(own *hostset.Set) error {
+	c, err := l.opts.Config()
+	if err != nil {
+		return err
+	}
+	c.NoSandbox, c.Reports = l.opts.noSandbox, l.opts.reports
+	l.told, err = l.opts.startTelling(c, own, func(text string) { fmt.Fprintf(l.errs, "qsniff: %s\n", text) })
+	if l.told != nil {
+		l.cfg.Watchers, l.cfg.Listener = []track.Watcher{l.told}, l.told
+	}
+	return err
+}
+
+// openCapture opens everything that needs rights, interfaces and files, for a run with all protocols.
+func openCapture(opts *liveOptions, io streams) (*liveRun, error) {
+	reg, err := newRegistry()
+	if err != nil {
+		return nil, err
+	}
+	return openCaptureOf(reg, opts, io)
+}
+
+// openCaptureOf is openCapture with a registry.
+func openCaptureOf(reg *dissect.Registry, opts *liveOptions, io streams) (*liveRun, error) {
+	as, err := parseDecodeAs(opts.as, reg)
+	if err != nil {
+		return nil, err
+	}
+	if err := opts.checkFilter(reg); err != nil {
+		return nil, err
+	}
+	var auto *live.AutoFilter
+	if opts.autoFilter {
+		auto = pipeline.AutoFilter(reg, as)
+	}
+	src, err := opts.openSource(auto)
+	if err != nil {
+		return nil, err
+	}
+	l := &liveRun{opts: opts, auto: auto, errs: io.err, start: time.Now()}
+	kept, err := opts.keepOptions.open(src, int(opts.memory), l.askForReport)
+	if err != nil {
+		src.Close()
+		return nil, err
+	}
+	l.keeper = kept
+	if kept != nil {
+		ignoreBrokenPipe() // if the reader of the output ends, files are still to be finished
+	}
+	l.tap = keep.NewTap(src, kept, &l.alarms, func(err error) { reportError(io.err, err) })
+	l.cfg = pipeline.Config{Source: l.tap, Registry: reg, Jobs: opts.jobs, Memory: int64(opts.memory),
+		DecodeAs: as, Dedup: dedups[opts.dedup], Sampled: uint32(opts.sampled), Out: io.out, Clock: monotonic, Seed: rand.Uint64() | 1}
+	if p := opts.display.program; p != nil {
+		l.cfg.Filter = &pipeline.Filter{Program: p}
+	}
+	return l, nil
+}
+
+// newDetector returns the detector of the run. Its incidents start the writing of packets
+// with --on-incident. If r has no form for incidents, they are printed on standard error.
+func (l *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.Renderer) *incidents {
+	scale := l.opts.scale()
+	if !l.opts.isWatchOnly() {
+		scale *= detectorShare
+	}
+	found := &incidents{newDetector(reg, flood.Defaults(), scale, advice.DefaultExpiry, l.opts.ownTools), own}
+	found.Detector.AddObserver(found.filter(l.noteAlarm))
+	if l.told != nil {
+		found.Detector.AddObserver(found.filter(l.told.Observe))
+	}
+	if _, ok := r.(render.IncidentRenderer); !ok {
+		found.Observe(l.announce)
+	}
+	return found
+}
+
+// noteAlarm is an observer of incidents: packets around those that need attention are written.
+func (l *liveRun) noteAlarm(in *flood.Incident, e flood.Event) {
+	l.alarms.Note(in.ID, in.Start, e != flood.Ends && in.Level >= flood.Warn)
+}
+
+// enterSandbox prints what the run captures, writes and omits, and then drops the rights
+// that it does not need any more.
+func (l *liveRun) enterSandbox() error {
+	_ = time.Local.String() // loads the time zone, which is a file
+	o := l.opts
+	fmt.Fprintf(l.errs, "qsniff: capturing on %s (%s)\n", strings.Join(o.interfaces, ", "), l.tap.Backend())
+	if l.auto != nil {
+		fmt.Fprintln(l.errs, "qsniff: the automatic filter does not capture:")
+		for _, what := range l.auto.Unseen() {
+			fmt.Fprintf(l.errs, "  %s\n", what)
+		}
+	}
+	if l.keeper != nil {
+		fmt.Fprintf(l.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.describe())
+	}
+	if who := l.told.describe(); who != "" {
+		fmt.Fprintf(l.errs, "qsniff: %s\n", who)
+	}
+	if o.noSandbox {
+		fmt.Fprintln(l.errs, "qsniff: sandbox: none (--no-sandbox)")
+		return nil
+	}
+	p, err := l.sandboxPolicy()
+	if err != nil {
+		return err
+	}
+	status, err := sandbox.Enter(p)
+	if err == nil {
+		fmt.Fprintf(l.errs, "qsniff: sandbox: %v\n", status)
+	}
+	return err
+}
+
+// sandboxPolicy returns what the run still needs: the folder of its files, and the counters
+// that libpcap reads of an interface in promiscuous mode.
+func (l *liveRun) sandboxPolicy() (p sandbox.Policy, err error) {
+	if l.keeper != nil && l.keeper.Folder() != "" {
+		p.Write = []string{l.keeper.Folder()}
+		if p.User, err = sandbox.OwnerOf(l.keeper.Folder()); err != nil {
+			return p, err
+		}
+	}
+	if l.opts.promiscuous && l.tap.Backend() == live.Libpcap {
+		for _, name := range l.opts.interfaces {
+			counters := filepath.Join("/sys/class/net", name, "statistics")
+			if _, err := os.Stat(counters); err == nil {
+				p.Read = append(p.Read, counters)
+			}
+		}
+	}
+	return p, nil
+}
+
+// run captures until ctx ends, then prints the summary.
+func (l *liveRun) run(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, l.tap.Stop)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		l.result, err = pipeline.Run(context.WithoutCancel(ctx), l.cfg)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return l.conclude(err)
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return l.conclude(err)
+	case <-time.After(lingering):
+	}
+	return l.abandon()
+}
+
+// conclude prints the summary of a run whose output was written.
+func (l *liveRun) conclude(err error) error {
+	closed := l.tap.Finish()
+	if l.report != nil {
+		err = cmp.Or(err, l.report(l.result))
+	}
+	kernel, card := l.tap.Drops()
+	fmt.Fprintln(l.errs) // after the ^C of a terminal
+	fmt.Fprintf(l.errs, "qsniff: %s captured in %s: %s%s; %s\n", count(l.tap.Stats().Received, "packet"), l.elapsed(),
+		l.describeFound(), l.describeIncidents(), describeDrops(kernel, card))
+	l.printUndecoded()
+	l.finishTelling()
+	unwritten := l.printFiles()
+	l.printRemarks()
+	l.printNext()
+	if errors.Is(err, syscall.EPIPE) { // the reader of the output wants no more
+		err = nil
+	}
+	return cmp.Or(err, closed, unwritten)
+}
+
+// printRemarks prints what is missing from the output, and why.
+func (l *liveRun) printRemarks() {
+	run := l.result
+	run.Dropped = 0 // it is in the summary
+	switch {
+	case run.Packets == 0:
+		return
+	case l.seen == nil:
+		printLeftOut(l.errs, &run)
+	case l.seen.Queries+l.seen.Replies+l.seen.Junk+l.seen.Logins == 0:
+		fmt.Fprintf(l.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", &run))
+	case len(run.Skipped) > 0: // without messages, packets of other protocols are not recognised
+		fmt.Fprintln(l.errs, "qsniff:"+formatReasons(" left out: ", &run))
+	}
+	printTrouble(l.errs, &run)
+	printRekeyed(l.errs, lru.Rekeyed())
+}
+
+// abandon prints the summary of a run whose output nobody reads. Packets that were captured
+// and cannot be decoded any more are counted, and written to the files of -w.
+func (l *liveRun) abandon() error {
+	l.tap.Drain()
+	l.tap.Finish()
+	kernel, card := l.tap.Drops()
+	fmt.Fprintln(l.errs)
+	fmt.Fprintf(l.errs, "qsniff: %s captured in %s; %s\n", count(l.tap.Stats().Received, "packet"), l.elapsed(), describeDrops(kernel, card))
+	l.printUndecoded()
+	l.finishTelling()
+	_ = l.printFiles() // the error below is the cause
+	return &hintedError{errors.New("the output was not read: its last messages are missing, and incidents among them"),
+		"a slow reader costs messages; -o none needs no reader, -w keeps packets"}
+}
+
+// printFiles prints what is in the files of -w. It returns an error if packets are missing
+// from them.
+func (l *liveRun) printFiles() error {
+	if l.keeper == nil {
+		return nil
+	}
+	kept := l.keeper.Stats()
+	printKept(l.errs, &kept, l.opts.options().HasSeveralFiles())
+	if n := kept.Lost(); n > 0 {
+		return fmt.Errorf("-w: %s could not be written", count(n, "packet"))
+	}
+	return nil
+}
+
+// finishTelling has the remaining notes sent, and prints what became of all of them.
+func (l *liveRun) finishTelling() {
+	for _, line := range l.told.finish() {
+		fmt.Fprintf(l.errs, "qsniff: %s\n", line)
+	}
+}
+
+func (l *liveRun) printUndecoded() {
+	printHints(l.errs, &counters.Result{Live: counters.Live{Undecoded: l.tap.Undecoded()}}, counters.Capture)
+}
+
+// announce prints an event of an incident on standard error.
+func (l *liveRun) announce(in *flood.Incident, e flood.Event) {
+	line := text.NewLine(text.Options{UTC: l.opts.utc, Micros: true, Palette: text.NewPalette(false)})
+	x := render.IncidentEvent{Nanos: time.Now().UnixNano(), Event: e, Incident: in}
+	for text := range bytes.Lines(bytes.TrimSpace(line.AppendIncident(nil, &x))) {
+		fmt.Fprintf(l.errs, "qsniff: %s\n", bytes.TrimSpace(text))
+	}
+}
+
+func (l *liveRun) elapsed() string {
+	return digits.Span(time.Since(l.start))
+}
+
+// describeFound returns how many messages were found, or how many queries and replies if no
+// messages are wanted.
+func (l *liveRun) describeFound() string {
+	if l.seen == nil {
+		return count(l.result.Messages, "message")
+	}
+	all := count(l.seen.Queries, "query", "queries") + ", " + count(l.seen.Replies, "reply", "replies")
+	if l.seen.Junk > 0 {
+		all += fmt.Sprintf(", %d unknown", l.seen.Junk)
+	}
+	if l.seen.Logins > 0 {
+		all += ", " + count(l.seen.Logins, "RCON login")
+	}
+	return all
+}
+
+func (l *liveRun) describeIncidents() string {
+	if l.countIncidents == nil {
+		return ""
+	}
+	return ", " + count(l.countIncidents(), "incident")
+}
+
+// printNext prints the command that examines what was captured.
+func (l *liveRun) printNext() {
+	switch o := l.opts; {
+	case l.report != nil:
+	case l.keeper != nil && l.result.Packets > 0:
+		fmt.Fprintf(l.errs, "qsniff: next: qsniff floods %s\n", o.keepOptions.writtenFiles())
+	case l.countIncidents() > 0:
+		fmt.Fprintf(l.errs, "qsniff: next: qsniff floods -i %s, which prints what to do; -w FILE keeps the packets\n", shell.Quote(o.interfaces[0]))
+	}
+}
+
+func describeDrops(kernel, card uint64) string {
+	return fmt.Sprintf("dropped: %d by the kernel, %d by network cards", kernel, card)
+}

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"qsniff/dissect"
+	"qsniff/internal/base/console"
+	"qsniff/reassembly/wire"
 )
 
 // probe looks at the body of a message, after the opcode.
@@ -246,4 +248,85 @@ func (p *probe) hasRuleName() bool {
 		}
 	}
 	return len(name) > 0
+}
+
+// minZeros is how long an answer of zeros is at least, in bytes: as long as the
+// shortest answer to a query, a challenge. Games send shorter ones to keep a
+// connection alive.
+const minZeros = bodyOff + challengeLen
+
+// isEmptyAnswer reports whether a datagram is nothing but zeros: what a server sends
+// that forgot to write its answer into the buffer.
+func isEmptyAnswer(c *dissect.Context, b []byte) bool {
+	return len(b) >= minZeros && c.Wire <= len(b) && c.FromSplit == wire.None && isZeros(b)
+}
+
+func readZeros(cur *dissect.Cursor, m *dissect.Message) {
+	n := cur.Left()
+	cur.Rest(&defZeros)
+	cur.Expert(&codeGarbage, garbageZeros, uint64(n))
+	cur.Done()
+	if m.Status == dissect.Complete {
+		m.Status = dissect.Malformed
+	}
+}
+
+// hasHeaderTwice reports whether b, which has its header, is a reply that has it once more.
+func hasHeaderTwice(b []byte) bool {
+	if len(b) < doubledOff || !wire.IsSingle(b[headerLen:]) {
+		return false
+	}
+	t := byOpcode[b[doubledOff-1]]
+	return t != nil && t.Reply
+}
+
+// isMisnamed reports whether a message with the letter of S2A_RULES and length bytes
+// after it is as long as a challenge, and holds no rule: after the count there is
+// room for an empty one only. Servers send it to clients that asked for a challenge.
+func isMisnamed(body []byte, length int, asked dissect.Asked) bool {
+	const countLen = 2
+	return length == challengeLen && len(body) == challengeLen && asked&typeChallenge.Asks != 0 && !isZeros(body[countLen:])
+}
+
+// rateLog looks for the date that every line of a log begins with. What is between
+// the opcode and the date is the secret, of any length and without an end of its own.
+func (p *probe) rateLog(op byte) dissect.Confidence {
+	const enough = len("L 07/") // of the date, where the capture ends within it
+	switch {
+	case op == opLog && len(p.b) >= console.LogLineLen && console.IsLogLine(p.b):
+		return dissect.Certain
+	case op == opLogSecret && console.FindLogLine(p.b) >= 0:
+		return dissect.Certain
+	case op == opLog && p.cut && len(p.b) >= enough && console.IsLogLine(p.b):
+		return dissect.Likely
+	}
+	return dissect.No
+}
+
+// readLogLine reads the body of S2A_LOGSTRING, or of S2A_LOGSTRING2, which has a secret.
+// As long as no line was seen, all of it can be the secret.
+func readLogLine(cur *dissect.Cursor, secret bool) {
+	b := cur.Peek(cur.Left())
+	if secret {
+		n := console.FindLogLine(b)
+		if n < 0 {
+			cur.Rest(&defLogSecret)
+			return
+		}
+		if n > 0 {
+			cur.Take(&defLogSecret, n)
+		}
+		b = b[n:]
+	}
+	n, tail := bytes.IndexByte(b, 0), 1
+	if n < 0 {
+		n, tail = len(b), 0
+	}
+	cur.Pieces(&defLine, &defLineSecret, n, tail, console.FindSecret)
+	rest := cur.Peek(cur.Left())
+	if len(bytes.Trim(rest, "\n\x00")) == 0 {
+		cur.Rest(&defLogEnd)
+	} else if lo, _ := console.FindSecret(rest); lo >= 0 {
+		cur.Rest(&defLogBehind)
+	}
 }

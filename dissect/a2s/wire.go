@@ -1,6 +1,10 @@
 package a2s
 
-import "qsniff/dissect"
+import (
+	_ "embed"
+
+	"qsniff/dissect"
+)
 
 // mark is what every connectionless packet of the engines begins with.
 var mark = []byte{0xff, 0xff, 0xff, 0xff}
@@ -69,4 +73,20 @@ var operator = dissect.Operator{
 	Polled:    "If the server should have rest, sv_max_queries_sec 3 gives it.",
 	Challenge: requireChallenge + " makes Source servers do it",
 	Cap:       300,
+}
+
+var (
+	//go:embed wireshark.lua
+	luaProbe string
+	//go:embed wireshark_read.lua
+	luaRead string
+)
+
+// plugin is how Wireshark reads the protocol.
+var plugin = dissect.Plugin{
+	Lua: luaProbe + luaRead,
+	Unread: []dissect.Omission{
+		{Why: "made of the keywords by rules of each game; the keywords are there", Defs: tagDefs},
+		{Why: "made of pages that are escaped; the rules that hold them are there", Defs: bohemiaDefs},
+	},
 }

@@ -1,6 +1,10 @@
 package ase
 
-import "qsniff/dissect"
+import (
+	_ "embed"
+
+	"qsniff/dissect"
+)
 
 // queryPatterns is what requests with one of some letters look like: the letter alone,
 // or text after it.
@@ -29,3 +33,9 @@ var operator = dissect.Operator{
 	Cap:       50,
 	Each:      2, Burst: 10,
 }
+
+//go:embed wireshark.lua
+var lua string
+
+// plugin is how Wireshark reads the protocol.
+var plugin = dissect.Plugin{Lua: lua}

@@ -1,6 +1,10 @@
 package goldsource
 
-import "qsniff/dissect"
+import (
+	_ "embed"
+
+	"qsniff/dissect"
+)
 
 // mark is what every connectionless packet of the engines begins with.
 const mark = "\xff\xff\xff\xff"
@@ -35,3 +39,13 @@ var operator = dissect.Operator{
 	Polled:  "If the server should have rest, max_queries_sec 3 gives it.",
 	Cap:     100,
 }
+
+var (
+	//go:embed wireshark.lua
+	luaProbe string
+	//go:embed wireshark_read.lua
+	luaRead string
+)
+
+// plugin is how Wireshark reads the protocol.
+var plugin = dissect.Plugin{Lua: luaProbe + luaRead}

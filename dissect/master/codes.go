@@ -2,6 +2,7 @@ package master
 
 import (
 	"strconv"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
@@ -31,3 +32,36 @@ var codeChain = finding.Code{ID: "MST-03", Severity: finding.Error, Fault: findi
 	}}
 
 var codes = []*finding.Code{&codeChain, &codeOverBudget, &codeSilent}
+
+// codeOverBudget is raised when a master server falls silent after A requests of one
+// address within B nanoseconds.
+var codeOverBudget = finding.Code{ID: "MST-01", Severity: finding.Warn, Fault: finding.Client,
+	Seen:  "more than 30 requests to a master server in a minute from one address, then silence",
+	Means: "public master servers answer about 30 requests a minute from an address, and then none for a while; Valve's over UDP answer none since October 2025",
+	Do:    "ask for whole lists with one filter, keep them, and pause for a minute when pages stay away",
+	Text: func(dst []byte, e *finding.Expert) []byte {
+		dst = strconv.AppendUint(dst, e.A, 10)
+		dst = strconv.AppendUint(append(dst, " requests in "...), (e.B+5e8)/1e9, 10)
+		return finding.AppendUnsure(append(dst, " s, then silence: more than the master server answers one address"...), e)
+	}}
+
+// retired is when Valve's master servers over UDP stopped, to the month.
+var retired = uint64(time.Date(2025, time.October, 1, 0, 0, 0, 0, time.UTC).Unix())
+
+// codeSilent is raised when a master server left A exchanges in a row without an answer; B is
+// the Unix time in seconds.
+var codeSilent = finding.Code{ID: "MST-02", Severity: finding.Warn, Fault: finding.Server,
+	Seen:  "at least 2 requests in a row to a master server without an answer, each with its repetitions",
+	Means: "Valve's master servers over UDP were retired in October 2025, and nothing answers there any more; a master server of others is down, or a filter drops its packets",
+	Do:    "for lists of Steam's servers use the Steam Web API (IGameServersService/GetServerList), as waiting does not help; where the master is of others, as for Xash3D, look for a filter of UDP on the way, and tell who runs it",
+	Ref:   "PredatH0r/SteamServerBrowser#45",
+	Text: func(dst []byte, e *finding.Expert) []byte {
+		dst = strconv.AppendUint(append(dst, "no answer to "...), e.A, 10)
+		dst = append(dst, " requests for lists of servers in a row, with their repetitions"...)
+		if e.B >= retired {
+			dst = append(dst, ": Valve's master servers over UDP were retired in October 2025, others may be down"...)
+		} else {
+			dst = append(dst, ": the master server is down, or a filter drops its packets"...)
+		}
+		return finding.AppendUnsure(dst, e)
+	}}

@@ -1,6 +1,10 @@
 package master
 
-import "qsniff/dissect"
+import (
+	_ "embed"
+
+	"qsniff/dissect"
+)
 
 // What the messages look like on the wire. The letters of requests begin packets of
 // games too, so most forms are looked for at the ports of master servers only.
@@ -40,4 +44,14 @@ var operator = dissect.Operator{
 	Limits: "Steam's master servers took about 30 a minute.",
 	Cap:    100,
 	Each:   1, Burst: 30,
+}
+
+//go:embed wireshark.lua
+var lua string
+
+// plugin is how Wireshark reads the protocol.
+var plugin = dissect.Plugin{
+	Lua: lua,
+	Unread: []dissect.Omission{{Why: "made of the filter, which is there",
+		Defs: []*dissect.Def{&defConditions, &defCondition, &defKey, &defValue, &defGroup}}},
 }

@@ -1,6 +1,10 @@
 package rcon
 
-import "qsniff/dissect"
+import (
+	_ "embed"
+
+	"qsniff/dissect"
+)
 
 // A packet.
 var (
@@ -59,3 +63,16 @@ func idName(v uint64) string {
 
 // packetFields are those of any packet: one of any type can be a login whose start is missing.
 var packetFields = []*dissect.Def{&defSize, &defID, &defType, &defRole, &defPart, &defBody, &defBodySecret, &defPassword, &defHidden}
+
+//go:embed wireshark.lua
+var lua string
+
+// plugin is how Wireshark reads the protocol.
+var plugin = dissect.Plugin{
+	Lua: lua,
+	Unread: []dissect.Omission{
+		{Why: "needs the requests before, and the order in which servers answer", Defs: []*dissect.Def{&defRole, &defPart}},
+		{Why: "joins several packets; each of them is there", Defs: []*dissect.Def{&defReplyID, &defReplyCommand,
+			&defReplyParts, &defReplyLength, &defReplyEndedBy, &defReplyBody, &defReplyBodySecret}},
+	},
+}

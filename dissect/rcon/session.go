@@ -292,3 +292,9 @@ func (s *session) beginReply(v *view, p *packet, pl place) {
 		}
 	}
 }
+
+// secretFinder returns what finds the secrets in a text of this connection. cut is set
+// where the end of the text is missing.
+func (s *session) secretFinder(cut bool) console.Finder {
+	return console.Finder{Passwords: &s.passwords, IsCut: cut}
+}

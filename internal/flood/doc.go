@@ -5,10 +5,11 @@
 //
 // # The way of a sighting
 //
-// Detector.Sight (detector.go) first closes the seconds that are over. Then others.go and
-// package other count what is no query; what has a name there, the replies of amplifiers
-// and the messages of other games, is nobody else's. The rest goes on (handle.go), what own.go finds to be of one's own tools on a
-// side of its own (side.go), which has a rule of its own:
+// Detector.Sight (detector.go) first closes the seconds that are over. Packets that are no queries are
+// counted by class (others.go, package other); those of a class that has a name, such as replies of
+// amplifiers and messages of other games, are counted nowhere else. All other packets go on to
+// Detector.handle (handle.go). Queries that own.go ascribes to tools of the operator are counted apart,
+// and a rule of their own judges them:
 //
 //	request   networks.go counts it at the network of its server: many servers of one network
 //	          that get much together are watched closely as one, whatever each of them gets.
@@ -35,7 +36,7 @@
 // # The way of an incident
 //
 //	opens     a verdict has held long enough: book.openIncident numbers it and joins it to a
-//	          campaign; lists.go and evidence.go fill in who and why; the advisor writes
+//	          campaign; evidence.go fills in sources and reasons; the advisor writes
 //	          advice and begins to try its rules; observers are called with Begins.
 //	changes   another kind is surer for several seconds, or the peak doubled: observers are
 //	          called with Changes.
@@ -58,7 +59,7 @@
 //
 // # Where numbers come from
 //
-// Thresholds can be set by users; each has its origin at its default (thresholds.go). The
+// Thresholds can be set by users; each has its origin at its default (settings.go). The
 // limits and points of rules have theirs in table.go, those of measures in package measure,
 // those of watchers beside the code. --explain prints thresholds, rules and the constants of
 // watchers from these same values (explain.go), and testdata/rules.txt pins them.
@@ -67,17 +68,17 @@
 //
 //	detector.go handle.go                    the clock, and where a packet goes
 //	servers.go watched.go                    servers, coarsely and closely
-//	networks.go network.go                   networks of many servers, likewise
-//	own.go side.go                           one's own tools, and the two sides that are judged apart
+//	networks.go network.go                   networks of many servers, coarsely and closely
+//	own.go                                   tools of the operator, and the two groups of queries that are judged separately
 //	notes.go                                 one note for servers that the same sources ask
 //	victim.go scan.go rcon.go amplifier.go   the other watchers
-//	others.go others_rule.go                 floods of what is no query
+//	others.go                                floods of what is no query
 //	course.go pulses.go                      how an incident goes, and when it comes in pulses
-//	evidence.go lists.go words.go            what it reports
+//	evidence.go                              what it reports
 //	table.go rule.go verdict.go              rules on queries, guesses and junk
-//	thresholds.go settings.go explain.go     what users set, and what --explain prints
+//	settings.go explain.go                   what users set, and what --explain prints
 //	book.go incident.go                      what all watchers share
-//	advisor.go advice.go                     what is to be done, which another package writes
+//	advice.go                                what is to be done, which another package writes
 //	collect.go seen.go                       for reports
-//	share.go judge.go                        what fits to measurements of other hosts, and judges theirs
+//	share.go verdict.go                      measurements that fit those of other hosts, and verdicts on theirs
 package flood

@@ -35,7 +35,7 @@
 //	emitter      writes it to the segment: text, fact, turn of a dialogue
 //
 // What passes between stages is declared apart from them: item (batch.go), payload,
-// span and sight (segment.go), totals. The item that a partition works on, which all of
+// span and sight (worker.go), totals. The item that a partition works on, which all of
 // its stages read, is in current.
 //
 // ReadAhead lets a goroutine decompress a file while another decodes it.

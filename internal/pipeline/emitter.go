@@ -2,9 +2,11 @@ package pipeline
 
 import (
 	"net/netip"
+	"slices"
 
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
+	"qsniff/internal/base/digits"
 	"qsniff/internal/pipeline/filter"
 	"qsniff/internal/render"
 	"qsniff/internal/track"
@@ -218,4 +220,68 @@ func (e *emitter) emitEnd(first, key uint64) {
 	}
 	x := e.now.addSpan(key, e.now.item.nanos)
 	e.turns.addEnd(e.now.seg, x, first)
+}
+
+// reportQuoted reports an ICMP error, it, that quotes a message of type t: that message
+// did not arrive.
+func reportQuoted(e *emitter, it *item, t *dissect.Type) {
+	r := e.newNote(&track.Refused, uint64(it.icmp.kind), uint64(it.icmp.code))
+	r.Server, r.Client = it.Dst, it.Src
+	if t.Reply { // the client had gone, or never asked
+		r.Server, r.Client = r.Client, r.Server
+		r.Expert.Severity = finding.Note
+	}
+	d := append(r.Detail, it.icmp.reason.String()...)
+	d = append(d, " from "...)
+	d = it.icmp.from.AppendTo(d)
+	d = append(append(d, ", about "...), t.Name...)
+	d = it.Src.AppendTo(append(d, ' '))
+	r.Detail = it.Dst.AppendTo(append(d, " > "...))
+	e.emitNote(it.frame, 0)
+}
+
+// reportDamage reports a gap: a stretch of the capture that could not be read.
+func reportDamage(e *emitter, it *item) {
+	g := it.damage
+	r := e.newNote(&track.CaptureDamaged, uint64(g.Skipped), uint64(g.Offset))
+	d := append(append(r.Detail, g.File...), ": byte "...)
+	d = append(append(d, digits.Grouped(g.Offset)...), ": "...)
+	r.Detail = append(d, g.Reason...)
+	e.emitNote(it.frame, 0)
+}
+
+// turnMaker adds what dialogues need to the spans of a segment.
+type turnMaker struct {
+	isWanted bool   // the run is for dialogues
+	frame    uint64 // a frame of the one dialogue that is wanted, 0 for all
+}
+
+// addMessage adds the turn of a message made of s to its span. said is the part of its
+// text that has the bytes of the message.
+func (t *turnMaker) addMessage(seg *segment, x *span, s *payload, said render.Quote) {
+	if t.isWanted {
+		seg.addTurn(x, turn{conn: s.stream, said: said, isWanted: t.frame != 0 && s.frame == t.frame || t.hasFrame(s.frames)})
+	}
+}
+
+// addNote adds the turn of a note about a connection, or about none, to its span.
+func (t *turnMaker) addNote(seg *segment, x *span, r *render.Record, conn uint64) {
+	if !t.isWanted {
+		return
+	}
+	about := turn{conn: conn, server: r.Server, client: r.Client, isWanted: t.hasFrame(r.Frames)}
+	if len(r.Frames) > 0 {
+		about.about = r.Frames[0]
+	}
+	seg.addTurn(x, about)
+}
+
+// addEnd adds the end of a connection to its span.
+func (t *turnMaker) addEnd(seg *segment, x *span, conn uint64) {
+	seg.addTurn(x, turn{conn: conn, isEnd: true})
+}
+
+// hasFrame reports whether the wanted frame is one of frames.
+func (t *turnMaker) hasFrame(frames []uint64) bool {
+	return t.frame != 0 && slices.Contains(frames, t.frame)
 }

@@ -1,12 +1,17 @@
 package pipeline
 
 import (
+	"bytes"
 	"net/netip"
+	"time"
 
 	"qsniff/capture/packet"
 	"qsniff/dissect"
+	"qsniff/internal/base/lru"
+	"qsniff/internal/flood/sketch"
 	"qsniff/internal/track"
 	"qsniff/reassembly/split"
+	"qsniff/reassembly/tcpstream"
 	"qsniff/reassembly/wire"
 )
 
@@ -231,4 +236,257 @@ func (d *identifier) isWitnessed(set *split.Set) bool {
 	}
 	a, b := d.flows.Get(src, dst.Addr()), d.flows.Get(dst, src.Addr())
 	return a.Asked != 0 || a.Proto != 0 || b.Asked != 0 || b.Proto != 0
+}
+
+// lastLook is the last short payload that its bytes show to be a message, and the verdict on
+// it. Most packets of a flood are the same, so the next one need not be looked at again.
+type lastLook struct {
+	n, wire int
+	isIPv4  bool // it came over IPv4: lists of servers have another form over IPv6
+	b       [lastPayloadBytes]byte
+	look    look
+}
+
+// lastPayloadBytes is the longest payload that is kept. Chosen: requests with a challenge
+// are shorter.
+const lastPayloadBytes = 64
+
+// matches reports whether b, as long as wire, from src, is the payload that is kept.
+func (a *lastLook) matches(b []byte, wire int, src netip.AddrPort) bool {
+	return len(b) == a.n && wire == a.wire && a.n > 0 && isIPv4(src) == a.isIPv4 && bytes.Equal(b, a.b[:a.n])
+}
+
+// store keeps b, and reports whether it is short enough and l sure.
+func (a *lastLook) store(c *dissect.Context, b []byte, l *look) bool {
+	if len(b) > len(a.b) || l.verdict.Conf <= dissect.Maybe || c.FromSplit != wire.None {
+		return false
+	}
+	a.n, a.wire, a.isIPv4, a.look = copy(a.b[:], b), c.Wire, isIPv4(c.Src), *l
+	return true
+}
+
+func isIPv4(a netip.AddrPort) bool { return a.Addr().Is4() || a.Addr().Is4In6() }
+
+// lastSighting is what else is known of the payload of a lastLook.
+type lastSighting struct {
+	lastLook
+	sum   uint64 // its printOf
+	known track.Sighting
+}
+
+// store keeps the payload b, of which s and l were found out, as lastLook does.
+func (a *lastSighting) store(c *dissect.Context, b []byte, s *track.Sighting, l *look, sum uint64) {
+	if !a.lastLook.store(c, b, l) {
+		return
+	}
+	a.sum = sum
+	k := &a.known
+	k.What, k.Flags, k.Asks, k.Proto, k.Type, k.Key = s.What, s.Flags&^track.Joined, s.Asks, s.Proto, s.Type, s.Key
+}
+
+// fillIn fills in what is known of the payload that is kept.
+func (a *lastSighting) fillIn(s *track.Sighting) {
+	k := &a.known
+	s.What, s.Asks, s.Proto, s.Type, s.Key = k.What, k.Asks, k.Proto, k.Type, k.Key
+	s.Flags |= k.Flags
+}
+
+// DecodeAs is a rule of -d: what comes from or goes to a port of UDP, or of TCP, belongs
+// to a protocol. If Proto is nil, which is for UDP only, it belongs to the known protocol
+// that fits best.
+type DecodeAs struct {
+	TCP   bool
+	Port  uint16
+	Proto *dissect.Proto
+}
+
+// isFor reports whether the rule is for a datagram between two ends.
+func (d *DecodeAs) isFor(src, dst netip.AddrPort) bool {
+	return !d.TCP && (d.Port == src.Port() || d.Port == dst.Port())
+}
+
+// look is the verdict on the bytes of a datagram alone. Sightings and messages both begin
+// with it, so it is found out once for both.
+type look struct {
+	verdict  dissect.Verdict
+	isForced bool // a rule of -d gave the protocol
+	// isUsual is set for a request of a usual form; key and form are those of its
+	// dissect.Message then, and proto its dissect.FlowFacts.Proto.
+	isUsual bool
+	key     uint64
+	proto   uint8
+	form    dissect.Form
+}
+
+// lookAt makes l the verdict on b of the protocol that a rule of -d gives or, if there is
+// none, of all protocols.
+func (l *look) lookAt(reg *dissect.Registry, decodeAs []DecodeAs, c *dissect.Context, b []byte) {
+	*l = look{}
+	for i := range decodeAs {
+		if as := &decodeAs[i]; as.isFor(c.Src, c.Dst) {
+			if v, ok := reg.PickAs(c, b, as.Proto); ok {
+				l.verdict, l.isForced = v, true
+				return
+			}
+		}
+	}
+	l.verdict = reg.Pick(c, b)
+	l.rate(reg, c, b)
+}
+
+// doubt turns packets that are only weakly ours into those of nobody before a watcher
+// gets them: one byte in forty of a game's packets looks like a query of one byte. They
+// count where the server has shown that it speaks their protocol, by a reply that is
+// more than weak, and where neither it nor their sender gets anything else: a game server, whose
+// packets go to thousands of players, asks none of them.
+type doubt struct {
+	speakers *sketch.Recent // servers, each with a protocol that it spoke
+	busy     *sketch.Recent // ends that got what is not weak: a game's packets, queries of another protocol
+	turned   int64          // age at the last turn
+}
+
+const (
+	// doubtBytes is the size of each of the four filters: 2,000 servers set one bit in
+	// 64.
+	doubtBytes = 32 << 10
+	// doubtTurn is how long they remember at least, twice that at most.
+	doubtTurn = 10 * time.Minute
+)
+
+func newDoubt() doubt {
+	return doubt{speakers: sketch.NewRecent(doubtBytes), busy: sketch.NewRecent(doubtBytes)}
+}
+
+// resolve makes a packet of nobody of a weak request that does not count, and learns from
+// the others who speaks and gets what. A weak reply stays: it has the form of a version,
+// which a game's packets hardly take by chance.
+func (d *doubt) resolve(s *track.Sighting) {
+	if s.Age-d.turned >= int64(doubtTurn) {
+		d.speakers.Rotate()
+		d.busy.Rotate()
+		d.turned = s.Age
+	}
+	isWeak := s.Flags&track.Weak != 0
+	switch s.What {
+	case track.IsReply:
+		if !isWeak && s.Proto != nil {
+			d.speakers.Add(speakerOf(s))
+		}
+	case track.IsOther, track.IsJunk:
+		d.busy.Add(s.ServerHash)
+	case track.IsRequest:
+		switch {
+		case !isWeak:
+			d.busy.Add(s.ServerHash)
+		case (d.busy.Has(s.ServerHash) || d.busy.Has(s.FromHash())) && !d.speakers.Has(speakerOf(s)): // IsOther has the same ends as IsRequest, and the same hashes
+			s.What, s.Proto, s.Type, s.Asks, s.Key = track.IsOther, nil, nil, 0, 0
+			s.Flags &^= track.Weak | track.HasKey
+		}
+	}
+}
+
+// speakerOf returns a hash of the server of s with its protocol.
+func speakerOf(s *track.Sighting) uint64 {
+	return lru.MixBytes(s.ServerHash, []byte(s.Proto.Name))
+}
+
+// claims finds the protocol of a connection by asking all of them.
+type claims struct {
+	reg      *dissect.Registry
+	decodeAs []DecodeAs
+	ctx      dissect.Context
+	stream   dissect.Stream // of ctx
+}
+
+// findForced returns the protocol that a rule of -d gives to a port of c, nil if none
+// does, and sets k.server: the end that did not open the connection, or the one with that
+// port if the opener is unknown.
+func (q *claims) findForced(c *tcpstream.Conn, k *connection) dissect.StreamDissector {
+	for _, as := range q.decodeAs {
+		for i, end := range c.Ends {
+			if as.TCP && end.Port() == as.Port {
+				k.server = i
+				if c.OpenerKnown {
+					k.server = 1
+				}
+				return q.reg.StreamOf(as.Proto)
+			}
+		}
+	}
+	return nil
+}
+
+// seek looks for the start of a message in b. It returns how many bytes before it to
+// skip, and how many bytes it needs to go on, 0 if it found one.
+func (q *claims) seek(c *tcpstream.Conn, b []byte) (skip, need int) {
+	q.stream = dissect.Stream{Dir: dissect.Unsure}
+	q.ctx = dissect.Context{Src: c.Ends[0], Dst: c.Ends[1], Stream: &q.stream}
+	return q.reg.Seek(&q.ctx, b)
+}
+
+// pickProtocol asks the protocols about b, which end dir sent, and returns the best claim
+// and whether dir speaks to the server. The end that opened the connection is the client.
+// If that is unknown, b is read in both directions and the more certain claim counts; of
+// two equal ones the one that the ports suggest.
+func (q *claims) pickProtocol(c *tcpstream.Conn, dir int, b []byte) (v dissect.Claim, toServer bool) {
+	ask := func(d dissect.Direction) dissect.Claim {
+		q.stream = dissect.Stream{Dir: d, Opened: c.HasBothSYNs()}
+		q.ctx = dissect.Context{Src: c.Ends[dir], Dst: c.Ends[1-dir], Stream: &q.stream}
+		return q.reg.PickStream(&q.ctx, b)
+	}
+	if c.OpenerKnown {
+		toServer = dir == 0
+		if toServer {
+			return ask(dissect.ToServer), true
+		}
+		return ask(dissect.ToClient), false
+	}
+	request, reply := ask(dissect.ToServer), ask(dissect.ToClient)
+	switch {
+	case request.Conf == reply.Conf:
+		toServer = q.reg.ServerSide([2]uint16{c.Ends[0].Port(), c.Ends[1].Port()}) != dir
+	default:
+		toServer = request.Conf > reply.Conf
+	}
+	if toServer {
+		return request, true
+	}
+	return reply, false
+}
+
+// startsWithMessage reports whether b, the first captured bytes of end dir, starts with a
+// message: with a whole one, and nothing or another message follows it. Programs send
+// each message at once, so this is usual even if the start of the connection was not
+// captured.
+func (q *claims) startsWithMessage(c *tcpstream.Conn, dir int, b []byte) bool {
+	v, _ := q.pickProtocol(c, dir, b)
+	if v.Conf == dissect.No || v.Need > 0 || v.Bad {
+		return false
+	}
+	if v.Len == len(b) {
+		return true
+	}
+	next, _ := q.pickProtocol(c, dir, b[v.Len:])
+	return next.Conf != dissect.No && !next.Bad
+}
+
+// findReason returns why the whole message at the start of b is believed to be one, ""
+// if it is not. A claim that is certain is believed; a weaker one needs the protocol's
+// port, or a second message in either direction.
+func (q *claims) findReason(c *tcpstream.Conn, k *connection, dir int, v *dissect.Claim, toServer bool, b []byte) string {
+	server := c.Ends[serverEnd(dir, toServer)]
+	switch {
+	case v.Conf == dissect.Certain:
+		return "structure"
+	case q.reg.OnPort(v.Dissector, server.Port()):
+		return "port"
+	case k.dirs[1-dir].hasWeakMessage:
+		return "messages of both ends"
+	}
+	if v.Len < len(b) {
+		if next, _ := q.pickProtocol(c, dir, b[v.Len:]); next.Dissector == v.Dissector && next.Conf != dissect.No && next.Need == 0 {
+			return "two messages in a row"
+		}
+	}
+	return ""
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/packet"
 	"qsniff/dissect"
+	"qsniff/internal/base/lru"
 	"qsniff/internal/render/tally"
 	"qsniff/internal/track"
 	"qsniff/reassembly"
@@ -453,5 +455,114 @@ func countFromPayload(pieces []reassembly.Piece, header uint32) {
 		p := &pieces[i]
 		n := min(p.Len, header-min(p.Off, header)) // of this piece, before the payload
 		p.Off, p.Len, p.At = p.Off+n-header, p.Len-n, p.At+n
+	}
+}
+
+// seedOf makes a seed of the first packet of a capture: the same capture gives the same
+// output, whether it is a file, compressed or comes through a pipe. Later packets do
+// not count, because a pipe may bring them late.
+//
+// Estimates rest on hashes with this seed. An attacker on the wire cannot choose packets
+// whose hashes collide: neither the time stamp of the first packet nor its link addresses
+// are known there. The author of a file can, and make estimates wrong, but nothing slow:
+// each hash with this seed leads to a fixed number of places, and tables that are
+// searched have secret seeds, see package lru.
+func seedOf(p *capture.Packet) uint64 {
+	h := sha256.New()
+	var b [12]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(p.Nanos))
+	binary.LittleEndian.PutUint32(b[8:], p.Wire)
+	h.Write(b[:])
+	h.Write(p.Data)
+	return max(binary.LittleEndian.Uint64(h.Sum(nil)), 1) // 0 is none
+}
+
+// Lengths in bytes of the headers around a payload, without options. A flood or an
+// amplified reply loads a line with them, too.
+const (
+	udpHeaders  = 8
+	tcpHeaders  = 20
+	ipv4Headers = 20
+	ipv6Headers = 40
+)
+
+// headerBytes returns the length of the headers around a payload in each of its packets.
+func headerBytes(s *payload) uint32 {
+	if s.isTCP {
+		return tcpHeaders + ipHeaderBytes(s.src)
+	}
+	return udpHeaders + ipHeaderBytes(s.src)
+}
+
+// ipHeaderBytes returns the length of the IP header of a packet from a.
+func ipHeaderBytes(a netip.AddrPort) uint32 {
+	if a.Addr().Is4() {
+		return ipv4Headers
+	}
+	return ipv6Headers
+}
+
+// Sightings of what no message can be made of: watchers count it, and nobody else.
+
+// greHeaders is the least that a GRE tunnel puts around an IP packet: an IPv4 header and
+// four bytes (RFC 2784).
+const greHeaders = ipv4Headers + 4
+
+// classifyStray fills in what a packet is that has no datagram or segment of its own.
+func (w *sightMaker) classifyStray(s *track.Sighting, it *item) {
+	b := it.Payload
+	s.Detail = it.Proto
+	s.Wire = s.Bytes + ipHeaderBytes(it.Src)
+	switch {
+	case it.Frag.Set:
+		s.What, s.Key = track.IsFragment, it.Frag.ID
+		if it.Frag.Off == 0 {
+			s.Flags |= track.First
+			readPorts(s, it)
+		}
+	case it.Stop == packet.ICMP:
+		s.What, s.Detail = track.IsControl, 0
+		if len(b) > 0 {
+			s.Detail = b[0]
+		}
+		if len(b) >= icmpHeader {
+			s.Key = binary.BigEndian.Uint32(b[4:])
+		}
+	default:
+		s.What = track.IsCarried
+	}
+	w.addHashes(s, lru.MixBytes(uint64(it.Frag.Off)<<32|uint64(s.Bytes), b[:min(len(b), printedBytes)]))
+}
+
+// icmpHeader is the length of the header of an ICMP message (RFC 792, RFC 4443).
+const icmpHeader = 8
+
+// readPorts reads the ports at the start of the first fragment of a datagram or segment.
+func readPorts(s *track.Sighting, it *item) {
+	const ports = 4
+	if it.Proto != packet.ProtoUDP && it.Proto != packet.ProtoTCP || len(it.Payload) < ports {
+		return
+	}
+	s.SrcPort, s.DstPort = binary.BigEndian.Uint16(it.Payload), binary.BigEndian.Uint16(it.Payload[2:])
+}
+
+// addTunnel adds the outermost GRE tunnel around a packet that was shown: its receiver is
+// another host, whom the packets inside may be sent to in order to flood it.
+func (w *sightMaker) addTunnel(it *item) {
+	for i := range it.ways {
+		way := &it.ways[i]
+		if way.Kind != packet.WayGRE {
+			continue
+		}
+		seg := w.now.seg
+		x := seg.sights[len(seg.sights)-1]
+		x.list, x.post = 0, 0 // they are of the packet inside
+		inner := x.Wire
+		x.Sighting = track.Sighting{What: track.IsCarried, Detail: packet.ProtoGRE, Frame: x.Frame, Age: x.Age, Nanos: x.Nanos,
+			Src: track.HostOf(netip.AddrPortFrom(way.Src.Addr(), 0)), Dst: track.HostOf(netip.AddrPortFrom(way.Dst.Addr(), 0)),
+			Bytes: inner, Wire: inner + greHeaders, Weight: it.weight}
+		x.FillHashes(w.now.seed)
+		seg.sights = append(seg.sights, x)
+		return
 	}
 }

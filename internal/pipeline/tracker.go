@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"qsniff/dissect"
+	"qsniff/internal/base/lru"
 	"qsniff/internal/track"
 )
 
@@ -71,3 +72,139 @@ func (t *tracker) noteGap(age int64) { t.exchanges.RecordGap(age) }
 
 // expire ends the exchanges that have waited for an answer too long.
 func (t *tracker) expire(age int64) { t.exchanges.Tick(age) }
+
+// requests remembers the exchanges of which a request was chosen, so that silences are
+// reported of these only. A nil one has all.
+type requests struct {
+	exchanges *lru.Table[exchangeID, struct{}]
+}
+
+func newRequests() *requests {
+	return &requests{lru.New[exchangeID, struct{}](maxFollowed)}
+}
+
+// allows remembers the exchange of a request. Of a silence it reports whether a request of
+// its exchange was chosen.
+func (r *requests) allows(f *track.Fact) bool {
+	if r == nil || f.ID == 0 {
+		return true
+	}
+	switch f.Step {
+	case track.Ask, track.Again, track.Echo:
+		r.exchanges.Put(exchangeID(f.ID))
+	case track.Silence:
+		return r.exchanges.Peek(exchangeID(f.ID)) != nil
+	}
+	return true
+}
+
+// sessions is the supply of sessions, which protocols keep for connections. Those that
+// are given back are used again. Where there is none, as many as are in use are made.
+type sessions struct {
+	budget dissect.Budget
+	free   []dissect.Session // all of one protocol: only one has sessions
+	used   int
+}
+
+// areUsedUp reports whether a connection has to be evicted before the next take.
+func (p *sessions) areUsedUp() bool { return p.used == maxSessions }
+
+// take returns a session for one more connection of d.
+func (p *sessions) take(d dissect.StreamDissector) dissect.Session {
+	if len(p.free) == 0 {
+		p.free = d.AppendSessions(p.free, min(max(sessionsAtFirst, p.used), maxSessions-p.used), &p.budget)
+	}
+	n := len(p.free) - 1
+	x := p.free[n]
+	p.free = p.free[:n]
+	p.used++
+	return x
+}
+
+// giveBack frees the session of a connection that is over.
+func (p *sessions) giveBack(x dissect.Session) {
+	x.Reset()
+	p.free = append(p.free, x)
+	p.used--
+}
+
+// addSaid adds to the span of a reply in a datagram what it says of its server, by the roles of
+// its fields, and the form in which it came.
+func (e *emitter) addSaid(s *payload, m *dissect.Message, x *span) {
+	f := &x.fact
+	if s.from != nil {
+		f.TTL = e.now.item.TTL
+	}
+	f.IsSplit = s.set != nil
+	if f.IsSplit && !s.set.Compressed && !isFormInferred(s.set) {
+		f.Engine, f.PartSize = s.set.Engine, s.set.Size
+	}
+	if m.Type == nil || m.Status != dissect.Complete || !m.Type.Asks.Has(dissect.AskInfo|dissect.AskPlayers) || m.Type.Asks.Has(dissect.AskChallenge) {
+		return
+	}
+	seg := e.now.seg
+	seg.said = append(seg.said, track.Said{Form: -1, Players: -1, Max: -1, Bots: -1, TagPlayers: -1, List: track.PlayerList{Counted: -1}})
+	x.said = int32(len(seg.said))
+	readSaid(m, &seg.said[x.said-1], e.now.seed)
+}
+
+// readSaid fills in what a reply says, with hashes of a seed.
+func readSaid(m *dissect.Message, said *track.Said, seed uint64) {
+	if m.Type.Asks.Has(dissect.AskInfo) {
+		said.Print = lru.MixBytes(seed, m.Data) | 1
+	}
+	name := seed // hash of the name of the player at hand
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		switch f.Def.Role {
+		case dissect.NoRole:
+		case dissect.MapName:
+			said.Map = lru.MixBytes(seed, m.Bytes(f)) | 1
+		case dissect.PlayerCount:
+			said.Players = countOf(m, f)
+		case dissect.MaxPlayers:
+			said.Max = countOf(m, f)
+		case dissect.BotCount:
+			said.Bots = countOf(m, f)
+		case dissect.TagPlayerCount:
+			said.TagPlayers = countOf(m, f)
+		case dissect.ReplyForm:
+			said.Form = countOf(m, f)
+		case dissect.ServerID:
+			if f.Def.IsNobody == nil || !f.Def.IsNobody(f.Num) {
+				said.ID = f.Num
+			}
+		case dissect.ListCount:
+			said.List.Counted = countOf(m, f)
+		case dissect.PlayerEntry:
+			said.List.Listed++
+			name = seed
+		case dissect.PlayerName:
+			if b := m.Bytes(f); len(b) > 0 {
+				name = lru.MixBytes(seed, b)
+				said.List.Named++
+				said.List.Names += name
+			}
+		case dissect.PlayerTime:
+			addTime(&said.List, f, name)
+		}
+	}
+}
+
+// longestTime is the longest time of a player that is believed, in seconds: three years.
+const longestTime = 1e8
+
+// addTime adds the time of the player whose name has a hash.
+func addTime(l *track.PlayerList, f *dissect.Field, name uint64) {
+	v, _ := f.Float()
+	l.Times += lru.Mix(name, f.Num)
+	if !(v > 0 && v < longestTime) { // also what is no number
+		return
+	}
+	nanos := int64(v * 1e9)
+	if l.Timed == 0 {
+		l.Shortest, l.Longest = nanos, nanos
+	}
+	l.Timed++
+	l.Shortest, l.Longest = min(l.Shortest, nanos), max(l.Longest, nanos)
+}

@@ -7,6 +7,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
 	"qsniff/internal/base/lru"
+	"qsniff/internal/track/fingerprint"
 )
 
 // Message is what Exchanges read of a message.
@@ -336,4 +337,119 @@ func (x *Exchanges) kindNumber(m *Message) uint8 {
 	}
 	x.kinds = append(x.kinds, k)
 	return uint8(len(x.kinds))
+}
+
+// Repeat is what a request that repeats the one before it shows of the pace of its client. It is
+// zero of other messages.
+type Repeat struct {
+	// Gap is the time since the request before, in nanoseconds, if that is equal and the server
+	// sent nothing in between; 0 if the two may be copies of one packet.
+	Gap int64
+	// IsThird is set of the third equal request within copiesFor.
+	IsThird bool
+}
+
+// The values of exchange.copyGap: the time between the last two requests, if they are equal and
+// the server sent nothing in between, in units of copyUnit, rounded up.
+const (
+	noCopy   = 0                      // they are not, or there is one request
+	hasTwin  = 1                      // they may be copies of one packet
+	longCopy = 254                    // this time or more
+	nextNone = 255                    // the next request is no copy, whatever it is
+	copyUnit = int64(copiesFor) / 200 // the twins of twinFor are one unit
+)
+
+// countCopy returns what m, a further request of e, of the kind with a number, shows of the pace
+// of its client. Of two requests within twinFor the second may be a copy that the network or the
+// capture made of the first: it does not count, unless it is the second such one in a row.
+func (e *exchange) countCopy(m *Message, kind uint8) (r Repeat) {
+	if e.copyGap == nextNone || e.state&(replyDue|partsCame) != replyDue || e.requestKey != uint32(m.Key) || e.requestKind != kind || e.size != m.size() {
+		e.copyGap = noCopy
+		return r
+	}
+	gap := max(m.Age-e.lastAge, 0)
+	if gap < int64(twinFor) && e.copyGap != hasTwin {
+		if e.copyGap == noCopy {
+			e.copyGap = hasTwin
+		}
+		return r
+	}
+	if gap == 0 { // offload merged them into one frame: the capture does not have their times
+		return r
+	}
+	before := int64(e.copyGap) * copyUnit
+	r = Repeat{Gap: gap, IsThird: e.copyGap > hasTwin && before+gap <= int64(copiesFor)}
+	e.copyGap = uint8(max(min((gap+copyUnit-1)/copyUnit, longCopy), hasTwin+1))
+	return r
+}
+
+// recordOther records that p is the part of a reply. If that ended no wait it may be a wrong answer
+// to any open question between the ends at hand: what the client asks next is no copy.
+func (x *Exchanges) recordOther(p Part) Part {
+	if p.Step == NoStep || p.Step == Stray || p.Step == Extra {
+		for e := x.get(x.at.newest); e != nil; e = x.get(e.older) {
+			e.copyGap = nextNone
+		}
+	}
+	return p
+}
+
+// Step is the role of a message in an exchange.
+type Step uint8
+
+// The steps.
+const (
+	NoStep    Step = iota // a one-way message, or a protocol that is not paired
+	Ask                   // the first request of an exchange
+	Again                 // the same request once more, before an answer
+	Echo                  // the request with the challenge that this exchange was given
+	Challenge             // a challenge in place of an answer
+	Answer                // the reply
+	Extra                 // a further reply to a request that was replied to, or that the client gave up
+	Late                  // the reply, when the wait for it was over
+	Stray                 // a reply that no request in the capture caused
+	Silence               // no message: the wait for any reply to the last request ended
+)
+
+var steps = [...]string{"", "ask", "again", "echo", "challenge", "answer", "extra", "late", "stray", "silence"}
+
+// String returns the step's name in tests.
+func (s Step) String() string { return steps[s] }
+
+// Part is the place of a message in its exchange. Times are in nanoseconds, and -1
+// where there is none.
+type Part struct {
+	Step Step
+	// BroughtChallenge is set if a request of the exchange brought a challenge: the one of this
+	// exchange or, in its first request, one given before.
+	BroughtChallenge bool
+	// GotChallenge is set of a Silence if the server replied to an earlier request with a challenge.
+	GotChallenge bool
+	// IsThird is Repeat.IsThird.
+	IsThird bool
+	// Asked is set of a Challenge if no other question than this one can have caused it.
+	Asked dissect.Asked
+	// ID is the frame of the exchange's first request; 0 if the message belongs to no
+	// exchange.
+	ID uint64
+	// Began is, of a Silence, the age of that request.
+	Began int64
+	// Request is the frame of the request that a reply answers: the last one before it that
+	// asks for it. It is 0 for requests, and where the capture does not show which one that is.
+	Request uint64
+	// Took is the time from that request to the first packet of a reply: the
+	// service response time of an Answer, the round trip of a Challenge.
+	Took int64
+	// Trip is, of an Answer, the round trip of the challenge before it.
+	Trip int64
+	// Gap is Repeat.Gap.
+	Gap int64
+	// IsObsolete is set for an Answer to a request of an obsolete type.
+	IsObsolete bool
+	// RequestBytes is, of an Answer, the size of the last request; 0 if that is padded to
+	// maxSize or more.
+	RequestBytes uint8
+	// Signs are what the client's visit to the server showed up to an Answer, that included, or
+	// up to a request.
+	Signs fingerprint.Signs
 }

@@ -251,3 +251,60 @@ func (k pairKey) Hash(seed uint64) uint64 {
 
 // pairOf returns the pair of f.
 func pairOf(f *Fact) pairKey { return pairKey{EndOf(f.Server), f.Client.Addr().As16()} }
+
+// budget is the recent requests of one client to a master server.
+type budget struct {
+	ages        [pageBudget]int64 // of its last requests, a ring
+	frames      [pageBudget]uint64
+	next        uint8  // place of the oldest request, or of the next if the ring is not full
+	isFull      bool   // ages and frames are
+	isReported  bool   // a finding was raised since the last answer
+	silent      uint8  // exchanges in a row without an answer
+	silentFirst uint64 // frame of the first of them
+	silentAge   int64  // its age
+	answerAge   int64  // of the last answer; never if there was none
+	overAge     int64  // of the last request over the budget; never if there was none since the last answer
+	overSpan    int64  // nanoseconds from the first request of that minute to that one
+	overFirst   uint64 // frame of the first request of that minute
+}
+
+// addPageRequest adds a request for a page of servers to the budget of its client.
+func (h *Hosts) addPageRequest(f *Fact) {
+	b, evicted := h.budgets.Put(pairOf(f))
+	if evicted != nil {
+		h.evicted++
+	}
+	if !b.isFull && b.next == 0 {
+		b.overAge, b.answerAge = never, never
+	}
+	if span := f.Age - b.ages[b.next]; b.isFull && span <= int64(pageMinute) {
+		b.overAge, b.overSpan, b.overFirst = f.Age, span, b.frames[b.next]
+	}
+	b.ages[b.next], b.frames[b.next] = f.Age, f.Frame
+	if b.next++; int(b.next) == len(b.ages) {
+		b.next, b.isFull = 0, true
+	}
+}
+
+// addUnansweredPage adds a request for a page that nobody answered, and raises that the master
+// server stopped answering a client which exceeds its budget, or answers a client nothing.
+func (h *Hosts) addUnansweredPage(f *Fact) {
+	b := h.budgets.Get(pairOf(f))
+	if b == nil {
+		return
+	}
+	if b.silent == 0 {
+		b.silentFirst, b.silentAge = f.ID, f.Age
+	}
+	b.silent = min(b.silent, 254) + 1
+	isOver := b.overAge >= f.Age-int64(pageMinute)
+	switch {
+	case b.isReported || b.silent < minUnserved:
+	case isOver && b.answerAge != never:
+		b.isReported = true
+		h.raise(f, b.overFirst, finding.Expert{Code: pairCodes(f.Proto).Budget, A: pageBudget + 1, B: uint64(b.overSpan)}, h.isUnsure(f.Age-int64(pageMinute)))
+	case b.answerAge == never || f.Age-b.answerAge > int64(silencePause):
+		b.isReported = true
+		h.raise(f, b.silentFirst, finding.Expert{Code: pairCodes(f.Proto).Silent, A: uint64(b.silent), B: uint64(f.Nanos / 1e9)}, h.replyAge == never || h.isUnsure(b.silentAge))
+	}
+}

@@ -244,3 +244,103 @@ func idOf(id uint32, e wire.Engine) uint32 {
 	}
 	return id &^ wire.Compressed
 }
+
+// budget limits the work of decompression per second of packet time, for each source
+// address and for all. An attacker who sends junk from many forged addresses exhausts
+// the limit for all: other messages of that second stay compressed, and the attack costs
+// no more work than that.
+type budget struct {
+	total, each int
+	all         work
+	sources     *lru.Table[sourceKey, work]
+}
+
+// work is the cost units spent in one second of packet time.
+type work struct {
+	second int64
+	units  int
+}
+
+// sourceKey is a source address without its port.
+type sourceKey [16]byte
+
+// Hash implements lru.Key.
+func (k sourceKey) Hash(seed uint64) uint64 { return lru.MixBytes(seed, k[:]) }
+
+func newBudget(lim Limits) budget {
+	return budget{
+		total:   lim.Work,
+		each:    lim.SourceWork,
+		sources: lru.New[sourceKey, work](lim.Sources),
+	}
+}
+
+// hasLeft reports whether src, and all together, have work left at packet time nanos. The
+// cost of a try is known only afterwards, so the last one may exceed the limit; it is
+// bounded by Limits.Inflated and Limits.SetBytes.
+func (b *budget) hasLeft(src sourceKey, nanos int64) bool {
+	second := nanos / nanosPerSecond
+	w, _ := b.sources.Put(src)
+	w.startSecond(second)
+	b.all.startSecond(second)
+	return b.all.units < b.total && w.units < b.each
+}
+
+// spend adds the cost of a try. It follows a call of hasLeft for the same source.
+func (b *budget) spend(src sourceKey, units int) {
+	b.all.units += units
+	b.sources.Peek(src).units += units
+}
+
+// startSecond empties w if what it counts was spent in another second.
+func (w *work) startSecond(second int64) {
+	if w.second != second {
+		*w = work{second: second}
+	}
+}
+
+// slab is a fixed supply of nodes that are referred to by index instead of pointer, so
+// that the garbage collector has nothing to scan. Index 0 is "no node". Every node has a
+// link, which chains it to others of its owner.
+type slab[T any] struct {
+	items []T
+	next  []uint32
+	free  uint32
+	fresh uint32 // first node never taken; memory from there on was never touched
+	used  int
+}
+
+func newSlab[T any](n int) slab[T] {
+	return slab[T]{items: make([]T, n+1), next: make([]uint32, n+1), fresh: 1}
+}
+
+// left returns how many nodes can still be taken.
+func (s *slab[T]) left() int { return len(s.items) - 1 - s.used }
+
+// take returns a node with its old contents and no link; 0 if none is left.
+func (s *slab[T]) take() uint32 {
+	i := s.free
+	switch {
+	case i != 0:
+		s.free = s.next[i]
+	case int(s.fresh) < len(s.items):
+		i = s.fresh
+		s.fresh++
+	default:
+		return 0
+	}
+	s.next[i] = 0
+	s.used++
+	return i
+}
+
+// release frees node i and those chained after it.
+func (s *slab[T]) release(i uint32) {
+	for i != 0 {
+		n := s.next[i]
+		s.next[i] = s.free
+		s.free = i
+		s.used--
+		i = n
+	}
+}

@@ -18,7 +18,7 @@
 //
 // TCP segments take the same way (segment.go): those with data, and those that begin or end a connection. Equal
 // bytes are distinguished by their place in the stream (place.go), those that were cut in another way are
-// found by hashes that can be joined (polynomial.go, resegment.go), and connections that one capture
+// found by hashes that can be joined (align.go, segment.go), and connections that one capture
 // alone has are listed (connections.go).
 //
 // Every datagram of both captures, and every segment that is compared, gets exactly one Class. What one capture does not cover in

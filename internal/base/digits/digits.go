@@ -2,7 +2,10 @@
 // no language but English.
 package digits
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // AppendSeconds appends nanoseconds as seconds, with six decimals, or with nine where
 // six would lose digits, right-aligned in width places.
@@ -53,4 +56,144 @@ func AppendGrouped(dst []byte, n int64) []byte {
 		dst = append(dst, plain[i:i+3]...)
 	}
 	return dst
+}
+
+// AppendElapsed appends a duration in nanoseconds, which is not negative, in the unit
+// that leaves one to three digits before the point, with three digits in all and no
+// zeros after them: 850 ns, 1.24 ms, 20 ms. sep precedes the unit. From 1000 s on the
+// form is that of Span.
+func AppendElapsed(dst []byte, nanos int64, sep string) []byte {
+	const digits = 3
+	if nanos >= 1000*int64(time.Second) {
+		return append(dst, Span(time.Duration(nanos))...)
+	}
+	units := [...]string{"ns", "µs", "ms", "s"}
+	whole, rest, unit := nanos, int64(0), 0
+	for ; whole >= 1000 && unit < len(units)-1; unit++ {
+		whole, rest = whole/1000, whole%1000
+	}
+	dst = strconv.AppendInt(dst, whole, 10)
+	dst = appendDecimals(dst, rest, digits-countDigits(uint64(whole)))
+	return append(append(dst, sep...), units[unit]...)
+}
+
+// appendDecimals appends the first n of the three decimals that rest is, without
+// zeros at the end.
+func appendDecimals(dst []byte, rest int64, n int) []byte {
+	lo := len(dst)
+	last := lo
+	for unit := int64(100); n > 0 && unit > 0; unit, n = unit/10, n-1 {
+		if len(dst) == lo {
+			dst = append(dst, '.')
+		}
+		d := byte('0' + rest/unit%10)
+		if dst = append(dst, d); d != '0' {
+			last = len(dst)
+		}
+	}
+	return dst[:last]
+}
+
+// AppendMillis appends a duration in nanoseconds, which is not negative, in
+// milliseconds, exactly: with as many decimals as that takes.
+func AppendMillis(dst []byte, nanos int64) []byte {
+	dst = AppendUint(dst, uint64(nanos/1e6))
+	rest := nanos % 1e6
+	if rest == 0 {
+		return dst
+	}
+	dst = AppendMillionths(append(dst, '.'), uint64(rest))
+	for dst[len(dst)-1] == '0' {
+		dst = dst[:len(dst)-1]
+	}
+	return dst
+}
+
+const (
+	day  = 24 * time.Hour
+	year = 365 * day
+
+	// Span writes days from minDays on, and years from minYears on: nobody divides
+	// 130609h42m by 24 at night.
+	minDays  = 2 * day
+	minYears = 2 * year
+
+	nearSecond = 999500 * time.Microsecond // from here on three digits round to 1000 ms
+	nearMinute = 59950 * time.Millisecond  // from here on they round to 60.0 s
+)
+
+// Span writes a length of time in the units that suit it: 20 ms, 3.1 s, 5m12s,
+// 26h0m3s, 5d7h, 14.9 years.
+func Span(d time.Duration) string {
+	short := func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+	switch {
+	case d < 0:
+		return "-" + Span(-max(d, -1<<62))
+	case d < nearSecond:
+		return short(float64(d)/1e6) + " ms"
+	case d < nearMinute:
+		return short(d.Seconds()) + " s"
+	case d < minDays:
+		return d.Round(time.Second).String()
+	case d < minYears:
+		hours := int64(d.Round(time.Hour) / time.Hour)
+		return strconv.FormatInt(hours/24, 10) + "d" + strconv.FormatInt(hours%24, 10) + "h"
+	}
+	return Short(float64(d)/float64(year)) + " years"
+}
+
+// Extent writes how far a run came: packets, bytes read, and the size of the input if
+// that is known, which is above 0.
+func Extent(packets uint64, read, size int64) string {
+	s := Counted(packets, "packet") + ", " + Bytes(float64(read))
+	if size > 0 {
+		s += " of " + Bytes(float64(size))
+	}
+	return s
+}
+
+// Bytes writes a number of bytes with the unit that makes it short: 1.5 KiB.
+func Bytes(n float64) string {
+	units := [...]string{" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"}
+	i := 0
+	for ; n >= 999.5 && i < len(units)-1; i++ {
+		n /= 1024
+	}
+	if i == 0 {
+		return strconv.FormatFloat(n, 'f', 0, 64) + units[i]
+	}
+	return Short(n) + units[i]
+}
+
+// Short writes a number that is not negative with three digits, or all before
+// the point, in groups: 0.012, 4.92, 31.4, 1,234.
+func Short(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case v >= 99.95:
+		return Grouped(int64(v + 0.5))
+	case v >= 9.995:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case v >= 0.9995:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 3, 64)
+}
+
+// Noun returns the word for n things; words are the singular and, where an s does
+// not make it, the plural.
+func Noun(n uint64, words ...string) string {
+	switch {
+	case n == 1:
+		return words[0]
+	case len(words) > 1:
+		return words[1]
+	}
+	return words[0] + "s"
+}
+
+// Counted writes n, grouped, with its noun.
+func Counted(n uint64, words ...string) string {
+	return Grouped(int64(min(n, 1<<63-1))) + " " + Noun(n, words...)
 }

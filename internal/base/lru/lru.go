@@ -11,7 +11,7 @@
 // each table has a random seed of its own, which nobody can know when the capture is
 // made. Output does not depend on the seed: no search ends early, and the order of
 // entries is that of their use. A table whose keys collide all the same changes its
-// seed; see rekey.go.
+// seed; see hash.go.
 package lru
 
 import (

@@ -1,6 +1,10 @@
 package lru
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"qsniff/internal/base/mem"
+)
 
 // Ring is a hash table of fixed capacity whose entries lie in the order in which they came,
 // each with a number. A new entry takes the place of the oldest: nothing is moved or deleted,
@@ -172,4 +176,27 @@ func (t *Ring[K, V]) slotFor(number, hash, hidden uint32) *ringSlot {
 		}
 	}
 	panic("lru: an entry that its key does not lead to was to be hidden")
+}
+
+// Prefetch asks the processor for what Find and Add of a key with this hash will touch. Who knows
+// keys a few hundred nanoseconds before need not wait for them.
+func (t *Ring[K, V]) Prefetch(hash uint32) {
+	if t.buckets == nil {
+		t.PrefetchNext()
+		return
+	}
+	mem.Prefetch(&t.buckets[hash&uint32(len(t.buckets)-1)], t.afterNext())
+}
+
+// PrefetchNext asks the processor for the memory of entries to come.
+func (t *Ring[K, V]) PrefetchNext() {
+	if t.entries != nil {
+		e := t.afterNext()
+		mem.Prefetch(e, e)
+	}
+}
+
+// afterNext returns the place of the entry after the next one, which was asked for before.
+func (t *Ring[K, V]) afterNext() *Entry[K, V] {
+	return &t.entries[min(int(t.place)+1, len(t.entries)-1)]
 }

@@ -5,7 +5,7 @@
 //
 // # The way of a message
 //
-// Engine.Consume drops a message that came before, by sensor, run and number (seen.go), learns how far
+// Engine.Consume drops a message that came before, by sensor, run and number (sensor.go), learns how far
 // the clock of the sensor is off (sensor.go), and files the message: a Server in its window
 // (window.go), an Incident in the list of them (incident.go). Of servers that get no more than usual a
 // window keeps no sketch, only what they add to the sums of the fleet.
@@ -15,7 +15,7 @@
 // Engine.Advance closes each window when the broker's time is lateness after its end. carpet.go
 // adds up the servers that get much more than usual: rates add up, shares weigh with the queries, sources are
 // counted by merged sketches (combine.go), and the rules that judge a single server judge the sum. Servers that get much more
-// junk than usual are judged apart (junk.go).
+// junk than usual are judged apart (carpet.go).
 // link.go compares incidents of different hosts. What is found opens, changes and closes campaigns
 // (course.go). Messages of a window that was closed, as after a cut network, are a window of their own,
 // which is closed when no more of them come.

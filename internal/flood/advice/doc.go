@@ -11,14 +11,14 @@
 //	         iptables' (iptables.go) are written from the plan. A trial of the plan
 //	         starts (trial.go), unless maxTrials run already.
 //	packets  each packet to or from the target is matched with the plan's lines and
-//	         charged to their buckets (bucket.go), as the kernel would.
+//	         charged to their buckets (rules.go), as the kernel would.
 //	changes  another kind: a new plan, and the trial starts anew.
 //	ends     the same texts, with what the trial measured.
 //
 // What a packet must look like to be matched is declared by the protocols: this package
 // names none of them. From the roles of their types catalog.go chooses, for each kind of
 // line, the patterns of packets and the types of sightings that have them. match.go turns
-// patterns into tests of words, which nft_match.go and u32.go write for either tool.
+// patterns into tests of words, which nft.go and iptables.go write for either tool.
 //
 // State: for each trial a table of hashed addresses of limited size (hashtable.go, limits.go),
 // for each of its plans those that stand for the kernel's sets, and one bucket for each rule.

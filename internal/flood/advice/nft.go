@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"qsniff/dissect"
 	"qsniff/internal/flood"
 )
 
@@ -382,4 +383,222 @@ func (a *rateLimit) nftUnit() string {
 		return "minute"
 	}
 	return "second"
+}
+
+// formatNFTMatches returns the tests for patterns as nft's raw payload expressions. Each is
+// for a line of its own, in pieces between which that line can be broken. @th counts bits from
+// the start of the UDP header, which has 64.
+func formatNFTMatches(patterns []dissect.Pattern) (list [][]string) {
+	const maxLen = 8 // bytes of a word; an expression holds up to 16
+	for _, m := range matchesOf(patterns, maxLen) {
+		var tests []string
+		switch lo, hi := m.lengthTest(); {
+		case hi > 0 && lo == hi:
+			tests = append(tests, fmt.Sprintf("udp length %d", udpHeader+lo))
+		case hi > 0:
+			tests = append(tests, fmt.Sprintf("udp length %d-%d", udpHeader+lo, udpHeader+hi))
+		case lo > 0:
+			tests = append(tests, fmt.Sprintf("udp length >= %d", udpHeader+lo))
+		}
+		for i := range m.words {
+			tests = append(tests, m.words[i].formatNFT()...)
+		}
+		list = append(list, tests)
+	}
+	return list
+}
+
+const udpHeader = 8 // bytes
+
+func (w *word) formatNFT() []string {
+	number := func(x uint64) string { return fmt.Sprintf("0x%0*x", 2*w.size, x) }
+	s := fmt.Sprintf("@th,%d,%d ", 8*(udpHeader+w.off), 8*w.size)
+	if !w.isWhole() {
+		s += "& " + number(w.mask) + " == "
+	}
+	if len(w.values) == 1 {
+		return []string{s + number(w.values[0])}
+	}
+	var list []string
+	for _, x := range w.spans() {
+		if x.lo == x.hi {
+			list = append(list, number(x.lo))
+		} else {
+			list = append(list, number(x.lo)+"-"+number(x.hi))
+		}
+	}
+	return strings.SplitAfter(s+"{ "+strings.Join(list, ", ")+" }", ", ")
+}
+
+// writeMatch writes a line with a match and the verb do, over as many lines of the file as
+// that takes.
+func (w *nftWriter) writeMatch(match []string, do string) {
+	const indent, more = "    ", "      "
+	text, col := indent, len(indent)
+	pieces := append(match, do)
+	for i, x := range pieces {
+		x = strings.TrimSpace(x)
+		room := textWidth
+		if i < len(pieces)-1 {
+			room -= len(` \`)
+		}
+		if i > 0 && col+1+len(x) > room {
+			text += " \\\n" + more
+			col = len(more)
+		} else if i > 0 {
+			text += " "
+			col++
+		}
+		text += x
+		col += len(x)
+	}
+	w.writeLine("%s", text)
+}
+
+// This file has the lines for nft by which proven clients pass first.
+
+const (
+	// passRate is how many queries a second of a proven client pass before the limits for
+	// others, and passBurst how many at once. Chosen: several people who share an address
+	// refresh their server browsers (three queries for each server) or a monitor asks
+	// twice a second, and a flood with somebody's proven address gains next to nothing. What
+	// a client sends beyond it meets the limits for others. A query that two limits
+	// match counts twice.
+	passRate, passBurst = 20, 60
+	// passClients is how many proven clients the kernel counts for that: as many as its
+	// table of proven addresses is expected to have in an evening, 65,536, of some 100
+	// bytes each. One beyond it meets the limits for others.
+	passClients = 1 << 16
+)
+
+// letsProvenPass reports whether clients that proved their address pass before the limit of
+// such lines. Of lines for named victims nobody is let past. Replies at a victim are no
+// client's, and who guesses passwords over TCP has proved an address, too.
+func (l lineKind) letsProvenPass() bool {
+	switch l {
+	case lineQueries, lineFirst, lineOthers, lineJunk:
+		return true
+	}
+	return false
+}
+
+// passEnd returns which end of packets is the client's, as nft names it.
+func (p *plan) passEnd() string {
+	if p.kind == flood.Reflection {
+		return "daddr"
+	}
+	return "saddr"
+}
+
+// paceSet returns the name of the set that counts what proven clients send, or are sent.
+func (p *plan) paceSet() string {
+	version := 4
+	if p.isIPv6 {
+		version = 6
+	}
+	if p.kind == flood.Reflection {
+		return fmt.Sprintf("paceout%d", version)
+	}
+	return fmt.Sprintf("pace%d", version)
+}
+
+func (p *plan) provenSet() string {
+	if p.isIPv6 {
+		return "@proven6"
+	}
+	return "@proven4"
+}
+
+// writePaces writes the sets that the groups need to count what passes first.
+func (w *nftWriter) writePaces(groups []group) {
+	var done []string
+	for _, g := range groups {
+		for _, p := range g {
+			w.turnTo(p)
+			lets := slices.ContainsFunc(p.rules[:p.numRules], func(r planRule) bool { return r.kind.letsProvenPass() })
+			if name := p.paceSet(); lets && !slices.Contains(done, name) {
+				done = append(done, name)
+				w.writeLine("  set %s { type %s; flags dynamic, timeout; timeout 60s; size %d; }", name, w.typ, passClients)
+			}
+		}
+	}
+}
+
+// writePass writes the line that lets proven clients pass.
+func (w *nftWriter) writePass() {
+	w.writeLine("    %s %s %s update @%s { %s %s \\", w.ip, w.passEnd(), w.provenSet(), w.paceSet(), w.ip, w.passEnd())
+	w.writeLine("      limit rate %d/second burst %d packets } counter return", passRate, passBurst)
+}
+
+// networkExemption returns the match that keeps proven clients out of a line that drops
+// networks. Sources that are named alone are dropped whatever they proved.
+func (w *nftWriter) networkExemption() string {
+	if w.passes && w.numNetworks > 0 {
+		return fmt.Sprintf("%s saddr != %s ", w.ip, w.provenSet())
+	}
+	return ""
+}
+
+// This file has the lines for nft about whom the server sent something, and about whom it
+// answered.
+
+// writePeerSet writes the set of those whom the server sent something lately.
+func (w *nftWriter) writePeerSet() {
+	w.writeLine("  set peers%d {", w.id)
+	w.writeLine("    type %s; flags dynamic, timeout; timeout %ds; size %d", w.typ, int(peerIdle.Seconds()), trialPeers)
+	w.writeLine("  }")
+}
+
+// writeSentHook writes the chain that sees what the servers send and fills the sets, if a plan
+// has one.
+func (w *nftWriter) writeSentHook(groups []group) {
+	isFirst := true
+	for _, g := range groups {
+		w.turnTo(g[0])
+		host, port := filterAddress(w.net), w.target.Port()
+		if w.expiry > 0 {
+			host = "@" + w.untilSet()
+		}
+		for _, p := range g {
+			if w.turnTo(p); !w.needsSent() {
+				continue
+			}
+			if isFirst {
+				w.writeLine("  chain sent {")
+				w.writeLine("    type filter hook %s; policy accept", leavingHook)
+				isFirst = false
+			}
+			from := fmt.Sprintf("%s saddr %s udp sport %d", w.ip, host, port)
+			if w.needsPeers() {
+				w.writeLine("    # whom the server sent something, for a minute")
+				w.writeLine("    %s update @peers%d { %s daddr }", from, w.id, w.ip)
+			}
+			if w.needsAnswered() {
+				w.writeLine("    # whom the server sent what it gives for a challenge only")
+				for _, m := range formatNFTMatches(w.gated.patterns) {
+					w.writeMatch(append([]string{from}, m...), fmt.Sprintf("update @answered%d { %s daddr }", w.id, w.ip))
+				}
+			}
+		}
+	}
+	if !isFirst {
+		w.writeLine("  }")
+	}
+}
+
+// writeAnsweredSets writes the set of those who were answered for a challenge, and the one with
+// the limits up to which they pass.
+func (w *nftWriter) writeAnsweredSets() {
+	w.writeLine("  set answered%d {", w.id)
+	w.writeLine("    type %s; flags dynamic, timeout; timeout %ds; size %d", w.typ, int(answeredIdle.Seconds()), trialAnswered)
+	w.writeLine("  }")
+	w.writeLine("  set pass%d {", w.id)
+	w.writeLine("    type %s; flags dynamic, timeout; timeout %ds; size %d", w.typ, int(sourceIdle.Seconds()), trialAnswered)
+	w.writeLine("  }")
+}
+
+// writeAnsweredPass writes the line that lets them pass.
+func (w *nftWriter) writeAnsweredPass() {
+	w.writeLine("    %s saddr @answered%d update @pass%d { %s \\", w.ip, w.id, w.id, w.eachEnd("saddr"))
+	w.writeLine("      limit rate %s } counter return", w.pass.formatNFT())
 }

@@ -1,12 +1,14 @@
 package advice
 
 import (
+	"fmt"
 	"math"
 	"net/netip"
 	"slices"
 	"time"
 
 	"qsniff/dissect"
+	"qsniff/internal/base/digits"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/flood"
 	"qsniff/internal/track"
@@ -285,4 +287,235 @@ func roundUp(x float64) float64 {
 			}
 		}
 	}
+}
+
+// planner makes the plans for one incident.
+type planner struct {
+	in    *flood.Incident
+	base  plan // without rules
+	all   []*dissect.Proto
+	plans []plan
+}
+
+// add adds a plan with the rules that build adds, if there are any, no plan has the same, and
+// there is room.
+func (x *planner) add(build func(p *plan)) {
+	p := x.base
+	build(&p)
+	if p.numRules > 0 && len(x.plans) < trialPlans && !slices.ContainsFunc(x.plans, p.doesSame) {
+		x.plans = append(x.plans, p)
+	}
+}
+
+// doesSame reports whether two plans for an incident have the same rules.
+func (p *plan) doesSame(q plan) bool {
+	return p.rules == q.rules && p.named == q.named && p.isNarrow == q.isNarrow
+}
+
+// addPlans adds the plans for the incident, the one that fits best first: what drops nothing
+// that a client sends before limits, and narrow limits before wide ones.
+func (x *planner) addPlans() {
+	in := x.in
+	sources := func(p *plan) { p.addSources(in) }
+	each := func(p *plan) { p.addRule(lineQueries, p.eachRate(in)) }
+	wide := func(p *plan) { p.addRule(lineFirst, p.capRate(in)) }
+	join := func(rules ...func(*plan)) func(*plan) {
+		return func(p *plan) {
+			for _, add := range rules {
+				add(p)
+			}
+		}
+	}
+	switch in.Kind {
+	case flood.FloodFew:
+		x.add(join(sources, each))
+		x.add(each)
+		x.add(join(x.addFitting, each))
+	case flood.FloodDistributed:
+		x.add(join(each, wide))
+		x.add(each)
+		x.add(x.addFitting)
+		x.add(join(x.addFitting, each))
+	case flood.FloodSpoofed:
+		x.add(x.addFitting)
+		x.add(join(unissued, wide))
+		x.add(wide)
+		x.add(each)
+	case flood.ChallengeBypass:
+		// A guess can come from a forged address. Few sources that each guess for a while
+		// are worth naming; many are left to the other lines.
+		if in.Sources >= fewSources {
+			sources = func(*plan) {}
+		}
+		x.add(join(sources, unissued))
+		x.add(join(sources, each))
+		x.add(unissued)
+		x.add(each)
+	case flood.Reflection:
+		x.add(func(p *plan) { p.addVictims(in) })
+		x.add(func(p *plan) { p.addRule(lineOthers, rateLimit{5, time.Second, 30}) })
+	case flood.ReplyFloodVictim:
+		x.add(func(p *plan) { p.addRule(lineUnasked, p.capRate(in)) })
+	case flood.JunkFlood:
+		x.addJunkPlans()
+	case flood.RconBruteforce:
+		logins := func(p *plan) { p.addRule(lineLogins, p.loginRate()) }
+		x.add(join(sources, logins))
+		x.add(logins)
+	}
+}
+
+func unissued(p *plan) { p.addRule(lineUnissued, rateLimit{}) }
+
+// addFitting adds the rules for what came to a plan: lengths that no client sends and
+// challenges that the server never gave are dropped, queries without a challenge are capped.
+// The cap is on the types that came, so that clients' other questions pass; where nothing is
+// known of them, on all.
+func (x *planner) addFitting(p *plan) {
+	m := &p.mix
+	if m.odd >= fitShare {
+		p.addRule(lineOdd, rateLimit{})
+	}
+	if m.keyed >= fitShare {
+		unissued(p)
+	}
+	if m.isKnown && m.plain < fitShare {
+		return
+	}
+	if types := m.plainPatterns(); len(types) > 0 {
+		p.catalog, p.isNarrow = p.withSet(x.all, lineFirst, types), true
+	}
+	p.addRule(lineFirst, p.capRate(x.in))
+}
+
+// addJunkPlans adds the plans against what is no query: what begins like one is capped, and
+// so is anything else from sources that the server sent nothing to.
+func (x *planner) addJunkPlans() {
+	limit := rateLimit{capJunk, time.Second, 2 * capJunk}
+	marked := func(p *plan) { p.addRule(lineJunk, limit) }
+	strangers := func(p *plan) { p.addRule(lineStrangers, limit) }
+	if x.base.mix.strange < 0.5 {
+		x.add(marked)
+		x.add(func(p *plan) { marked(p); strangers(p) })
+		return
+	}
+	x.add(strangers)
+	x.add(func(p *plan) { marked(p); strangers(p) })
+}
+
+// uselessDropped is the share of the flood below which lines are not printed at all. Chosen:
+// so little changes nothing for the server, and a hoster who loads them believes that he did
+// something.
+const uselessDropped = 0.1
+
+// isUseless reports whether the lines drop next to nothing.
+func (c *outcome) isUseless() bool {
+	return !c.dropsEnough() && share(c.FloodDropped, c.Flood) < uselessDropped
+}
+
+// veto returns what has to be known before the lines are loaded, if the trial shows that they
+// drop too little or touch too many clients; c is the best of the outcomes.
+func (c *outcome) veto(in *flood.Incident, others []outcome) []string {
+	switch c.rank() {
+	case 3:
+		return nil
+	case 0:
+		return c.explainTooLittle(others)
+	}
+	s := fmt.Sprintf("Before you load the lines below: on this capture they would have touched %s of %s (%s), more than 1 in 100.",
+		thousands(uint64(c.ClientsHit)), thousands(uint64(c.Clients))+" "+c.clientNoun(uint64(c.Clients)),
+		shareOf(uint64(c.ClientsHit), uint64(c.Clients)))
+	if c.rank() == rankProvenFirst {
+		return []string{s + fmt.Sprintf(" Load them with the proven clients, as \"qsniff floods -o nft --proven\" prints them:"+
+			" these pass first, and then %s would have been touched.", thousands(uint64(c.NewHit)))}
+	}
+	return []string{s + " None of the lines that were tried touches fewer and still drops half of the flood. If the server stands" +
+		" the flood, do not load them; let the provider filter if it does not."}
+}
+
+// explainTooLittle returns what to do where no lines drop enough.
+func (c *outcome) explainTooLittle(others []outcome) []string {
+	tried := "These lines were tried"
+	if n := len(others) + 1; n > 1 {
+		tried = fmt.Sprintf("%d sets of lines were tried", n)
+	}
+	s := fmt.Sprintf("Filters on this host stop too little of this flood: %s on the packets of this capture, and the best would have"+
+		" dropped %s of them (%s of %s).", tried, shareOf(c.FloodDropped, c.Flood), thousands(c.FloodDropped), digits.Counted(c.Flood, "packet"))
+	if c.isUseless() {
+		s += " So none are printed."
+	} else {
+		s += " They are below, because there is nothing better here."
+	}
+	return []string{s, "What helps is upstream: ask the provider to filter it before it reaches the host, and show him what came and" +
+		" from where. Until then the server answers what it can."}
+}
+
+// describeOthers returns what the other plans of a trial would have done, in a sentence.
+func describeOthers(others []outcome) string {
+	if len(others) == 0 || others[0].Flood == 0 {
+		return ""
+	}
+	s := " Tried as well, and not chosen: "
+	for i := range others {
+		c := &others[i]
+		if i > 0 {
+			s += "; "
+		}
+		s += c.plan.describeRules() + " (" + shareOf(c.FloodDropped, c.Flood) + " dropped"
+		if !c.IsBlind && c.Clients > 0 {
+			s += fmt.Sprintf(", %s of %s touched", thousands(uint64(c.ClientsHit)), digits.Counted(uint64(c.Clients), "client"))
+		}
+		s += ")"
+	}
+	return s + "."
+}
+
+// describeRules returns the rules of a plan in a few words.
+func (p *plan) describeRules() string {
+	s := ""
+	for i := range p.rules[:p.numRules] {
+		if i > 0 {
+			s += " and "
+		}
+		s += p.ruleNoun(p.rules[i].kind)
+	}
+	return s
+}
+
+// ruleNoun returns what a kind of lines is called.
+func (p *plan) ruleNoun(l lineKind) string {
+	switch l {
+	case lineSources:
+		return "the busiest sources blocked"
+	case lineQueries:
+		return "a limit for each source"
+	case lineFirst:
+		if p.isNarrow {
+			return "a cap on the queries that came"
+		}
+		return "a cap on all first queries"
+	case lineVictims:
+		return "the victims cut off"
+	case lineOthers:
+		return "a limit for each receiver"
+	case lineUnasked:
+		return "a cap on replies"
+	case lineJunk:
+		return "a cap on what begins like a query"
+	case lineLogins:
+		return "a limit for attempts to log in"
+	case lineOdd:
+		return "odd lengths dropped"
+	case lineUnissued:
+		return "challenges dropped that the server did not give"
+	}
+	return "a cap on strangers"
+}
+
+// describeShortness returns why the share that was dropped says little, if it does.
+func (c *outcome) describeShortness() string {
+	if c == nil || c.Flood == 0 || !c.isTooShort() || c.sharedBurst() == 0 || share(c.FloodDropped, c.Flood) >= leastDropped {
+		return ""
+	}
+	return fmt.Sprintf(" So few packets do not show what a limit does to more of them: %s pass before it begins.", thousands(c.sharedBurst()))
 }

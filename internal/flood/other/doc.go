@@ -19,7 +19,7 @@
 // (BlindFactor), and those that came from the begin of the capture on are the usual ones.
 //
 // What makes a class a flood, how many packets a second at least, stands with its reason in
-// classes.go, that of amplifiers with their ports in amplifiers.go.
+// classes.go, that of amplifiers with their ports in host.go.
 //
 // # State
 //

@@ -5,6 +5,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/base/lru"
+	"qsniff/internal/base/mem"
 	"qsniff/internal/flood/measure"
 	"qsniff/internal/flood/sketch"
 	"qsniff/internal/track"
@@ -373,3 +374,53 @@ func (t *Table) makeRoom() *Host {
 
 // idleFor is how many seconds a host must be quiet to make room for another.
 const idleFor = 60
+
+// FixedBytes returns what a table of the usual size takes from the first packet on, in bytes.
+func FixedBytes() int { return 2*(sessionBytes+2*handshakeBytes) + mem.SizeOf[Table]() }
+
+// KnownBytes returns what it takes besides with the first host that is known.
+func KnownBytes() int {
+	return knownHosts * (mem.SizeOf[lru.Evicted[track.Host, known]]() + 3*4 + 2*8)
+}
+
+// MostBytes returns what it takes besides with all that there is room for.
+func MostBytes() int {
+	item := mem.SizeOf[sketch.Item[track.Host, measure.Activity]]() + 2*4
+	return heavyHosts*mem.SizeOf[Host]() + views*(mem.SizeOf[view]()+mem.SizeOf[measure.Senders]()+topSources*item)
+}
+
+// Peak is the second in which most packets came to one host, queries and sessions aside.
+type Peak struct {
+	Traffic
+	Host  track.Host
+	Class *Class // that most of them were of; nil: not known
+	Port  uint16 // where most of these went; 0: not known
+	sec   int32
+}
+
+// finishPeak fills in what most of the packets were, if the second that ends is the one.
+func (t *Table) finishPeak() {
+	p := &t.Peak
+	if p.sec != t.now || p.Packets == 0 {
+		return
+	}
+	p.Class, p.Port = nil, 0
+	k := t.known.Peek(p.Host)
+	if k == nil || k.heavy == nil {
+		return
+	}
+	h, most := k.heavy, uint32(0)
+	for i := range t.classes {
+		n := h.now[i].packets
+		if n <= most {
+			continue
+		}
+		most, p.Class, p.Port = n, &t.classes[i], 0
+		if port, share := h.spells[i].Port(); p.Class.Ports && share >= PortShare {
+			p.Port = port
+		}
+	}
+}
+
+// PortShare is the share of its packets from which on a class goes to one port.
+const PortShare = 0.9

@@ -1,9 +1,17 @@
 package metrics
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
+	"net/http"
+	"slices"
+	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"qsniff/internal/monitor/notify"
 	"qsniff/internal/monitor/serve"
+	"qsniff/internal/render/counters"
 )
 
 // NewBuildInfo returns a metric that is 1, with the version of the program in its labels.
@@ -65,4 +73,87 @@ func (c serverCollector) Collect(to chan<- prometheus.Metric) {
 	x.gauge(descViewers, float64(l.Viewers))
 	x.count(descTurned, l.Refused)
 	x.count(descStalled, l.Stalled)
+}
+
+// counted are the metrics of the counters of all stages that take part.
+var counted = describeCounters()
+
+// counter is one of them.
+type counter struct {
+	counters.Entry
+	desc *prometheus.Desc
+}
+
+// prefixes are the beginnings of names by the group of counters. Groups that are not here count
+// what a meter counts by itself, or what it does without.
+var prefixes = map[counters.Group]string{
+	counters.Totals: "capture_", counters.Capture: "capture_", counters.Input: "input_", counters.Reassembly: "reassembly_",
+	counters.Incidents: "incidents_", counters.Files: "kept_",
+}
+
+// idle are the counters of these groups that stay zero, as their stages take no part: there is no
+// filter, and messages are not joined.
+var idle = []string{"unmatched", "undecided", "queries", "replies", "junk", "logins", "elsewhere", "unlisted", "compressed", "crc_errors", "evicted"}
+
+func describeCounters() (all []counter) {
+	for _, e := range counters.All {
+		prefix, ok := prefixes[e.Group]
+		if !ok || slices.Contains(idle, e.Name) || strings.HasPrefix(e.Name, "split_") || strings.HasPrefix(e.Name, "fragmented_") {
+			continue
+		}
+		all = append(all, counter{e, desc(prefix+e.Name+"_total", e.Doc)})
+	}
+	return all
+}
+
+// NewHandler returns what answers /metrics with collectors, and with those of Go and of the process.
+func NewHandler(all ...prometheus.Collector) http.Handler {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(append(all, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))...)
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: scrapesAtOnce, ErrorHandling: promhttp.ContinueOnError})
+}
+
+// The metrics of the sinks that get notes of incidents and findings.
+var (
+	descNotes   = desc("told_notes_total", "Notes about incidents and findings, and messages to the hub of a fleet, by what became of them: sent; folded (a later one of the same incident took its place); refused (it could not be delivered); lost (no room).", "sink", "outcome")
+	descRetries = desc("told_retries_total", "Attempts to deliver a note that failed and were made again; of a fleet connections to its broker.", "sink")
+	descWaiting = desc("told_waiting_notes", "Notes, or messages to the hub of a fleet, that wait to be delivered.", "sink")
+)
+
+// wayToAll is the sink that stands for the way to the messenger process.
+const wayToAll = "all"
+
+// toldCollector is a collector of the counters of a notify.Messenger.
+type toldCollector struct {
+	counts func() (notify.QueueCounts, []notify.SinkCounts)
+}
+
+// NewToldCollector returns a collector of the counters of a notify.Messenger.
+func NewToldCollector(counts func() (way notify.QueueCounts, sinks []notify.SinkCounts)) prometheus.Collector {
+	return toldCollector{counts}
+}
+
+func (c toldCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descNotes, descRetries, descWaiting} {
+		to <- d
+	}
+}
+
+func (c toldCollector) Collect(to chan<- prometheus.Metric) {
+	way, sinks := c.counts()
+	x := sender{to}
+	x.sendQueue(&way, wayToAll)
+	for i := range sinks {
+		s := &sinks[i]
+		x.sendQueue(&s.QueueCounts, s.Name)
+		x.count(descNotes, s.Sent, s.Name, "sent")
+		x.count(descNotes, s.Refused, s.Name, "refused")
+		x.count(descRetries, s.Retried, s.Name)
+	}
+}
+
+func (x sender) sendQueue(q *notify.QueueCounts, name string) {
+	x.count(descNotes, q.Lost, name, "lost")
+	x.count(descNotes, q.Folded, name, "folded")
+	x.gauge(descWaiting, float64(q.Waiting), name)
 }

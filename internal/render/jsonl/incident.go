@@ -250,3 +250,86 @@ func (w *writer) bool(name string, v bool) {
 	w.key(name)
 	w.dst = strconv.AppendBool(w.dst, v)
 }
+
+// AppendOther appends a line with what else came than queries, to hosts with servers;
+// nothing where nothing did. It says how many floods of queries there were, so that none
+// of them is not taken for calm.
+func AppendOther(dst []byte, f *render.Floods) []byte {
+	if f.Other.Packets == 0 {
+		return dst
+	}
+	w := writer{dst: dst}
+	w.open('{')
+	w.uint("schema", schema)
+	w.text("record", "other_traffic")
+	found := func(n *[flood.Alert + 1]uint64) uint64 { return n[flood.Alert] + n[flood.Warn] }
+	w.uint("query_floods", found(&f.Counts)-found(&f.Others))
+	w.uint("other_floods", found(&f.Others))
+	w.uint("packets", f.Other.Packets)
+	w.uint("bytes", f.Other.Bytes)
+	p := &f.OtherPeak
+	w.uint("session_peak_qps", f.Sessions)
+	if p.Packets > 0 {
+		w.uint("peak_qps", p.Packets)
+		w.uint("peak_bytes", p.Bytes)
+		if p.Class != nil {
+			w.text("class", p.Class.Name)
+		}
+		w.text("target", flood.OtherTarget(p).String())
+	}
+	w.close('}')
+	return append(w.dst, '\n')
+}
+
+// AppendRules appends all thresholds, rules and features as one object on a line.
+func AppendRules(dst []byte, r *flood.Explanation) []byte {
+	w := writer{dst: dst}
+	w.open('{')
+	w.uint("schema", schema)
+	w.list("thresholds", len(r.Settings), func(i int) {
+		s := &r.Settings[i]
+		w.text("name", s.Name)
+		w.text("value", unquoteSetting(s.Value))
+		w.text("default", unquoteSetting(s.Default))
+		w.text("doc", s.Doc)
+	})
+	w.list("rules", len(r.Rules), func(i int) { w.writeRule(&r.Rules[i]) })
+	w.list("features", len(r.Meanings), func(i int) {
+		w.text("name", r.Meanings[i].Name)
+		w.text("doc", r.Meanings[i].Text)
+	})
+	w.close('}')
+	return append(w.dst, '\n')
+}
+
+func (w *writer) writeRule(r *flood.RuleDoc) {
+	w.text("name", r.Name)
+	if r.Kind != 0 {
+		w.text("level", r.Level.String())
+	}
+	w.text("doc", r.Meaning)
+	w.list("needs", len(r.Needs), func(i int) {
+		n := &r.Needs[i]
+		if n.Feature != "" {
+			w.text("feature", n.Feature)
+		}
+		w.text("is", n.Comparison)
+		w.float("value", n.Value)
+		if n.Setting != "" {
+			w.text("threshold", n.Setting)
+		}
+		w.text("doc", n.Text)
+	})
+	w.list("signs", len(r.Signs), func(i int) {
+		w.float("points", r.Signs[i].Points)
+		w.text("doc", r.Signs[i].Text)
+	})
+}
+
+// unquoteSetting returns a value without the quotation marks that durations have in files.
+func unquoteSetting(s string) string {
+	if n := len(s); n > 1 && s[0] == '"' {
+		return s[1 : n-1]
+	}
+	return s
+}

@@ -9,6 +9,7 @@ import (
 	"qsniff/internal/base/jsonw"
 	"qsniff/internal/render"
 	"qsniff/internal/render/counters"
+	"qsniff/internal/render/tally"
 	"qsniff/internal/track/fingerprint"
 	"qsniff/internal/track/stats"
 )
@@ -348,4 +349,101 @@ func (w *writer) writeSeries(s *render.Stats) {
 		w.uint("bytes_in", p.BytesIn)
 		w.uint("bytes_out", p.BytesOut)
 	})
+}
+
+// AppendPolls appends a line for each client at a server: what became of its polls.
+func AppendPolls(dst []byte, x *render.Polls) []byte {
+	w := writer{dst: dst}
+	for i := range x.Pollers {
+		r := &x.Pollers[i]
+		w.open('{')
+		w.uint("schema", schema)
+		w.text("record", "polls")
+		w.writeInterrupted(&x.Run)
+		w.text("client", r.Client.String())
+		w.text("server", r.Server.String())
+		if r.Every > 0 {
+			w.uint("every_ms", uint64(r.Every.Milliseconds()))
+		}
+		w.uint("polls", r.Polls)
+		w.uint("answered", r.Answered)
+		w.uint("late", r.Late)
+		w.uint("filtered", r.Causes[stats.Filtered])
+		w.uint("lost", r.Causes[stats.Lost])
+		w.uint("challenge_unused", r.Causes[stats.Unused])
+		w.uint("rejected", r.Causes[stats.Rejected])
+		w.uint("server_down", r.Causes[stats.Down])
+		w.uint("undecided", r.Undecided())
+		w.close('}')
+		w.dst = append(w.dst, '\n')
+	}
+	return w.dst
+}
+
+// AppendProven appends a line for each proven address: how it was proven, how often, from
+// when to when, and to which servers, of which the first few are listed. A proof is of its
+// moment; anybody can forge the address at any other.
+func AppendProven(dst []byte, p *render.Proven) []byte {
+	w := writer{dst: dst}
+	for i := range p.Sources {
+		s := &p.Sources[i]
+		w.open('{')
+		w.uint("schema", schema)
+		w.text("record", "proven")
+		w.writeInterrupted(&p.Run)
+		w.text("address", s.Addr.String())
+		w.time("first", s.First)
+		w.time("last", s.Last)
+		w.texts("how", s.Methods.Names())
+		w.uint("proofs", s.Proofs)
+		w.key("servers")
+		w.open('[')
+		for _, to := range s.Servers {
+			w.comma()
+			transport := "udp/"
+			if to.TCP {
+				transport = "tcp/"
+			}
+			w.dst = jsonw.Text(w.dst, transport+to.End.String())
+		}
+		w.close(']')
+		w.bool("more_servers", s.HasMore)
+		w.close('}')
+		w.dst = append(w.dst, '\n')
+	}
+	return w.dst
+}
+
+// AppendInterrupted appends a line with how far a run came that the user ended, for output
+// whose lines were written before that. It appends nothing after a run that came to its
+// end.
+func AppendInterrupted(dst []byte, run *tally.Run) []byte {
+	if !run.Interrupted {
+		return dst
+	}
+	w := writer{dst: dst}
+	w.open('{')
+	w.uint("schema", schema)
+	w.text("record", "interrupted")
+	w.writeExtent(run)
+	w.close('}')
+	return append(w.dst, '\n')
+}
+
+// writeInterrupted writes the same as a member, for output that is written after the run.
+func (w *writer) writeInterrupted(run *tally.Run) {
+	if !run.Interrupted {
+		return
+	}
+	w.object("interrupted")
+	w.writeExtent(run)
+	w.close('}')
+}
+
+func (w *writer) writeExtent(run *tally.Run) {
+	w.uint("packets", run.Packets)
+	w.uint("bytes_read", uint64(run.Read))
+	if run.Size > 0 {
+		w.uint("bytes_total", uint64(run.Size))
+	}
 }

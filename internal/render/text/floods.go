@@ -8,6 +8,7 @@ import (
 	"qsniff/dissect/finding"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
 	"qsniff/internal/render"
 	"qsniff/internal/render/counters"
 )
@@ -282,4 +283,104 @@ func (p *floodsPage) writeNotes() {
 		}
 		p.writeLine(tableIndent, "%s %s%s: %s", in.Kind, in.Target, others, p.evidenceText(in))
 	}
+}
+
+// noQueryFloods returns the first line of a page without query floods. It names what else there
+// was, because a reader whose server is down has to know where to look.
+func (p *floodsPage) noQueryFloods(where string) string {
+	text, n := "No query floods", &p.f.Others
+	if c := n[flood.Alert]; c > 0 {
+		text += ", " + digits.Counted(c, "other attack")
+	}
+	if c := n[flood.Warn]; c > 0 {
+		text += ", " + digits.Counted(c, "other warning")
+	}
+	if c := p.f.Counts[flood.Info]; c > 0 {
+		text += ", " + digits.Counted(c, "note")
+	}
+	return text + " " + where + p.otherTraffic()
+}
+
+// worthSaying is from how many other packets a second on the first line names them: fewer are
+// in every capture.
+const worthSaying = 50
+
+// otherTraffic returns what else than queries came, in the second with most of it. It names
+// sessions only where nothing else reached worthSaying.
+func (p *floodsPage) otherTraffic() string {
+	x := &p.f.OtherPeak
+	switch n := p.f.Sessions; {
+	case x.Packets >= worthSaying:
+	case n >= worthSaying:
+		return fmt.Sprintf("; other packets were of sessions, %s a second at most", grouped(n))
+	default:
+		return ""
+	}
+	of := "to " + x.Host.Addr().String()
+	switch {
+	case x.Class == nil:
+	case x.Port != 0:
+		of = fmt.Sprintf("%s to port %d of %s", x.Class.Says, x.Port, x.Host.Addr())
+	default:
+		of = fmt.Sprintf("%s to %s", x.Class.Says, x.Host.Addr())
+	}
+	return fmt.Sprintf("; %s a second arrived (%s)", digits.Counted(x.Packets, "other packet"), of)
+}
+
+// summarized is how many incidents the summary names. Chosen: three are two or three lines of
+// a terminal.
+const summarized = 3
+
+// writeSummary writes the verdict once more, in one paragraph below the advice, where the eye
+// is after a long page: which attacks, and what to do next.
+func (p *floodsPage) writeSummary() {
+	level := flood.Alert
+	if p.f.Counts[level] == 0 {
+		level = flood.Warn
+	}
+	var named []string
+	for i := range p.f.Incidents {
+		if in := &p.f.Incidents[i]; in.Level == level {
+			if len(named) < summarized {
+				named = append(named, p.summarize(in))
+			}
+		}
+	}
+	if len(named) == 0 {
+		return
+	}
+	all := p.f.Counts[level]
+	text := "Summary: " + digits.Counted(all, [...]string{flood.Warn: "warning", flood.Alert: "attack"}[level]) + ": " + strings.Join(named, "; ")
+	if more := int(min(all, 1<<30)) - len(named); more > 0 {
+		text += fmt.Sprintf("; and %s more in the table above", grouped(uint64(more)))
+	}
+	next := "what to do stands above"
+	if !advice.NewRuleset("", p.f.Incidents, p.f.Expiry).IsEmpty() {
+		next = "load the rules, with a command above"
+		if p.f.IsLive && len(p.f.Script) == 0 {
+			next = "Ctrl-C, which prints the rules"
+		}
+	}
+	p.dst = append(p.dst, '\n')
+	p.writeLine(0, "%s. Next: %s.", text, next)
+}
+
+// summarize returns an incident in words: what, where, when, how much of what.
+func (p *floodsPage) summarize(in *flood.Incident) string {
+	end := "the end of the capture"
+	if in.End != 0 {
+		end = p.formatTime(in.End, !p.sameDay())
+	}
+	when := p.formatTime(in.Start, !p.sameDay()) + " to " + end
+	if in.End == in.Start {
+		when = p.formatTime(in.Start, !p.sameDay())
+	}
+	text := fmt.Sprintf("%s on %s, %s, %s", in.Kind, in.Target, when, in.Count())
+	if of := in.Kind.Doc().Packets; of != "" {
+		text += " " + of
+	}
+	if in.Succeeded {
+		text += ", WITH SUCCESS"
+	}
+	return text
 }

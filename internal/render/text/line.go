@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"qsniff/dissect"
+	"qsniff/dissect/finding"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/display"
 	"qsniff/internal/render"
@@ -212,3 +213,53 @@ func appendSplit(dst []byte, s *render.Split) []byte {
 	}
 	return dst
 }
+
+// AppendReading appends a line of e without what it begins with: frame, time and ends. For
+// programs that have columns for these.
+func (l *Line) AppendReading(dst []byte, e *render.Event) []byte { return l.appendMessage(dst, e) }
+
+// AppendFinding appends a finding likewise.
+func (l *Line) AppendFinding(dst []byte, r *render.Record) []byte {
+	return appendFinding(dst, &l.opt, r)
+}
+
+// AppendTime appends a time as a line has it; before is that of the line before.
+func (l *Line) AppendTime(dst []byte, nanos, start, before int64) []byte {
+	o := l.opt
+	if o.Clock == render.Delta {
+		o.Clock, start = render.Relative, before
+	}
+	return o.appendClockTime(dst, nanos, start, o.Date, nil)
+}
+
+// Comment makes of a message what is written about its packet in a capture file: a line as
+// Line has it, without frame, time and ends, which the packet has itself; then a line for
+// each finding.
+type Comment struct{ line Line }
+
+// NewComment returns a renderer that may be shared. Comments have no colours.
+func NewComment(o Options) *Comment {
+	o.Palette = Palette{}
+	return &Comment{*NewLine(o)}
+}
+
+// Append appends the lines about e.
+func (c *Comment) Append(dst []byte, e *render.Event) []byte {
+	dst = append(strconv.AppendUint(append(dst, "frame "...), e.Frame, 10), ": "...)
+	dst = append(append(dst, e.Direction()...), ' ')
+	dst = append(c.line.appendMessage(dst, e), '\n')
+	for i := range e.Msg.Expert {
+		x := &e.Msg.Expert[i]
+		dst = append(append(dst, x.Severity.String()...), ' ')
+		dst = append(append(dst, x.Code.ID...), ": "...)
+		lo := len(dst)
+		dst = finding.AppendUnsure(x.AppendText(dst), x)
+		raw := len(dst)
+		dst = display.AppendEscaped(dst, dst[lo:raw], 0)
+		dst = append(dst[:lo+copy(dst[lo:], dst[raw:])], '\n')
+	}
+	return dst
+}
+
+// AppendRecord appends nothing: a finding about no message has no packet of its own.
+func (c *Comment) AppendRecord(dst []byte, _ *render.Record) []byte { return dst }

@@ -9,6 +9,7 @@
 package contradict
 
 import (
+	"qsniff/dissect/finding"
 	"qsniff/internal/base/lru"
 	"qsniff/internal/track"
 )
@@ -120,4 +121,73 @@ func (s *server) humans(age int64) (n int32, ok bool) {
 		return 0, false
 	}
 	return i.said.Players - i.said.Bots, true
+}
+
+// compare compares the last count of players with the last list, of which one just came.
+func (x *Finder) compare(f *track.Fact, s *server) {
+	s.list.isCompared = true
+	info, list := &s.info.said, &s.list.said.List
+	if info.Players >= countLimit { // one byte, which wraps
+		return
+	}
+	code := &Counts
+	if list.Listed <= 1 {
+		code = &Unlisted
+	}
+	bots := max(info.Bots, 0) // which some games count and do not list, and others the other way round
+	differs := func(n int32) bool {
+		return n < info.Players-bots-countsSlack || n > info.Players+bots+countsSlack
+	}
+	isFirst := s.counts.n == 0
+	if s.counts.add(f, differs(list.Listed) && differs(list.Counted), countsTimes, int64(countsSpan)) {
+		x.Report(f, s.counts.first, finding.Expert{Code: code, A: uint64(info.Players), B: uint64(list.Listed)}, false)
+	}
+	if isFirst && s.counts.n > 0 {
+		s.counts.first = min(s.info.frame, s.list.frame)
+	}
+}
+
+// checkTags compares the two counts in one answer.
+func (x *Finder) checkTags(f *track.Fact, s *server) {
+	said := f.Said
+	if said.TagPlayers < 0 || said.TagPlayers >= countLimit || said.Players >= countLimit {
+		return
+	}
+	d := said.TagPlayers - said.Players
+	if s.tags.add(f, d > countsSlack || d < -countsSlack, countsTimes, int64(tagsSpan)) {
+		x.Report(f, s.tags.first, finding.Expert{Code: &Counts, A: uint64(said.Players), B: inTags | uint64(said.TagPlayers)}, false)
+	}
+}
+
+// checkSame counts answers with the same number of players, if those are many and no bots, and
+// neither the map nor the slots explain it.
+func (x *Finder) checkSame(f *track.Fact, s *server) {
+	said, was := f.Said, &s.info.said
+	humans := said.Players - said.Bots
+	isSame := s.info.frame != 0 && said.Players == was.Players && said.Bots == was.Bots
+	mayStay := said.Bots < 0 || humans < samePlayers || said.Players >= said.Max-1
+	if s.same.add(f, isSame && !mayStay, sameAnswers, int64(sameFor)) {
+		x.Report(f, s.same.first, finding.Expert{Code: &Same, A: uint64(said.Players), B: uint64(f.Age - s.same.since)}, false)
+	}
+}
+
+// checkStill raises that the times of all players in lists stand still.
+func (x *Finder) checkStill(f *track.Fact, s *server) {
+	l, was := &f.Said.List, &s.list.said.List
+	isStill := s.list.frame != 0 && l.Timed >= stillPlayers && l.Longest >= int64(stillAge) && l.Times == was.Times && l.Listed == was.Listed
+	if s.still.add(f, isStill, stillLists, int64(stillFor)) {
+		x.Report(f, s.still.first, finding.Expert{Code: &Still, A: uint64(l.Timed), B: uint64(f.Age - s.still.since)}, false)
+	}
+}
+
+// checkJoint raises that all players of a list came at the same moment, long ago, and are no bots
+// as far as the server says.
+func (x *Finder) checkJoint(f *track.Fact, s *server) {
+	l := &f.Said.List
+	humans, ok := s.humans(f.Age)
+	isJoint := ok && l.Timed >= jointPlayers && humans >= jointPlayers && l.Timed == l.Listed &&
+		l.Longest-l.Shortest <= int64(jointWithin) && l.Shortest >= int64(jointAge)
+	if s.joint.add(f, isJoint, jointLists, 0) {
+		x.Report(f, s.joint.first, finding.Expert{Code: &Joint, A: uint64(l.Timed), B: uint64(l.Shortest)}, false)
+	}
 }

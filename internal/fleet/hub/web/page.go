@@ -3,10 +3,14 @@ package web
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
+	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"qsniff/internal/base/digits"
 	"qsniff/internal/fleet/campaign"
@@ -146,3 +150,94 @@ func rowOf(s *campaign.Sensor) row {
 }
 
 func rank(class string) int { return slices.Index([]string{"good", "warn", "bad"}, class) }
+
+// answer writes an object. A reader that is gone does not want it.
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// about is what both documents begin with.
+type about struct {
+	Schema int        `json:"schema"`
+	Hub    string     `json:"hub"`
+	Leader string     `json:"leader"`
+	Leads  bool       `json:"leads"`
+	At     *time.Time `json:"at"` // up to which messages were read
+}
+
+func aboutOf(v *hub.View) about {
+	a := about{Schema: 1, Hub: v.ID, Leader: v.Leader.ID, Leads: v.Leads}
+	if v.At != 0 {
+		at := time.Unix(0, v.At).UTC()
+		a.At = &at
+	}
+	return a
+}
+
+// Campaigns answers /campaigns.json: those that go on, and the last ones that are over.
+func (p *Pages) Campaigns(w http.ResponseWriter, _ *http.Request) {
+	v := p.view()
+	answer(w, struct {
+		about
+		Open   []hub.Shown `json:"open"`
+		Closed []hub.Shown `json:"closed"`
+	}{aboutOf(v), v.Open, v.Closed})
+}
+
+// Sensors answers /sensors.json: all sensors, and what was refused.
+func (p *Pages) Sensors(w http.ResponseWriter, _ *http.Request) {
+	v := p.view()
+	answer(w, struct {
+		about
+		Counters campaign.Counters `json:"counters"`
+		Totals   hub.Totals        `json:"totals"`
+		Refused  []hub.Refused     `json:"refused"`
+		Sensors  []campaign.Sensor `json:"sensors"`
+	}{aboutOf(v), v.Counters, v.Totals, v.Refused, v.Sensors})
+}
+
+// clock returns a time in UTC for people, empty for none.
+func clock(nanos int64) string {
+	if nanos == 0 {
+		return ""
+	}
+	return time.Unix(0, nanos).UTC().Format("Jan 2 15:04:05")
+}
+
+// iso returns a time for programs.
+func iso(nanos int64) string { return time.Unix(0, nanos).UTC().Format(time.RFC3339) }
+
+// span returns the time from one moment to another.
+func span(from, to int64) string {
+	return digits.Span(time.Duration(max(0, to-from)).Round(time.Second))
+}
+
+// grouped returns a number with its thousands apart.
+func grouped(n any) string {
+	switch n := n.(type) {
+	case int:
+		return digits.Grouped(int64(n))
+	case int64:
+		return digits.Grouped(n)
+	case uint32:
+		return digits.Grouped(int64(n))
+	case uint64:
+		return digits.Grouped(int64(n))
+	case float64:
+		return digits.Grouped(int64(n + 0.5))
+	}
+	return fmt.Sprint(n)
+}
+
+// signed returns a time in seconds, with its sign.
+func signed(nanos int64) string { return fmt.Sprintf("%+.1f s", float64(nanos)/1e9) }
+
+// plainKind returns the name of a kind of flood as words.
+func plainKind(s string) string { return strings.ReplaceAll(s, "_", " ") }
+
+// rate returns how many a second a window's count is.
+func rate(n uint64) string { return digits.Short(float64(n) / windowSeconds) }
+
+// windowSeconds is the length of a window.
+const windowSeconds = 10
