@@ -23,7 +23,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
-.PHONY: help build hub install share demo page site test test-all test-live test-fleet test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients record deps clean
+.PHONY: nightly help build hub install share demo page site test test-all test-live test-fleet test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients record deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -86,6 +86,15 @@ test-monitor: deps ## qsniff monitor under a real Prometheus, which is skipped w
 test-page: site ## the program as WebAssembly in Node, on every capture, and the pages and the manual in Chromium
 	QSNIFF_PAGE=1 $(TESTLOG) -count 1 -timeout 15m ./cmd/qsniff -run Wasm
 	sh internal/web/test/run
+
+nightly: ## what takes too long for each change: race, every fuzz target for a minute, a fleet of 200 hosts, alerts, the page in Chromium, a clean Debian
+	$(MAKE) race
+	$(MAKE) fuzz FUZZTIME=1m
+	$(MAKE) test-fleet
+	$(MAKE) test-monitor
+	$(MAKE) test-page
+	$(MAKE) test-release PARTS=debian PLATFORMS=linux/$$($(GO) env GOARCH)
+	$(MAKE) vuln
 
 race: deps ## the tests of make test under the race detector
 	$(TESTLOG) -short -race -pgo=off -timeout 30m ./...
