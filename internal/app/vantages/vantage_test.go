@@ -47,6 +47,8 @@ func TestVerdicts(t *testing.T) {
 		{"equal medians, other least times", []client{
 			with(asking(20*ms), func(c *client) { c.jitter = 25 * ms }), asking(75 * ms)}, vantages.Follows, "TCP handshake", false},
 		{"too few", at(func(c *client) { edge(c); c.polls = vantages.LeastAnswers - 1 }, 20*ms, 180*ms), vantages.TooFew, "", false},
+		{"too few at the farther one", []client{with(asking(20*ms), edge), with(asking(180*ms), func(c *client) { edge(c); c.polls = vantages.LeastAnswers - 1 })}, vantages.TooFew, "", false},
+		{"too few at the nearer one", []client{with(asking(20*ms), func(c *client) { edge(c); c.polls = vantages.LeastAnswers - 1 }), with(asking(180*ms), edge)}, vantages.TooFew, "", false},
 		{"just enough", at(func(c *client) { edge(c); c.polls = vantages.LeastAnswers }, 20*ms, 180*ms), vantages.Flat, "TCP handshake", true},
 		{"too few handshakes", at(func(c *client) { edge(c); c.handshakes = vantages.LeastTrips - 1; c.players = true }, 20*ms, 180*ms), vantages.Flat, "S2A_PLAYER", false},
 		{"just enough handshakes", at(func(c *client) { edge(c); c.handshakes = vantages.LeastTrips; c.players = true }, 20*ms, 180*ms), vantages.Flat, "TCP handshake", true},

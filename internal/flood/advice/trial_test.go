@@ -374,6 +374,32 @@ func TestTrialAllocates(t *testing.T) {
 	}
 }
 
+// TestTry: notes are not tried, at most maxTrials incidents are, and one that ends makes room.
+func TestTry(t *testing.T) {
+	a := New(advisor.reg, DefaultExpiry)
+	in := *adviceIncident("flood_few")
+	in.Level = flood.Info
+	if a.Try(&in) != nil {
+		t.Error("a note is tried")
+	}
+	in.Level = flood.Warn
+	var all []flood.Trial
+	for range maxTrials {
+		x := a.Try(&in)
+		if x == nil {
+			t.Fatalf("the %d. is not tried", len(all)+1)
+		}
+		all = append(all, x)
+	}
+	if a.Try(&in) != nil {
+		t.Errorf("more than %d are tried", maxTrials)
+	}
+	all[0].Conclude(&in, false)
+	if a.Try(&in) == nil || a.Try(&in) != nil {
+		t.Error("the end of one makes room for one")
+	}
+}
+
 func BenchmarkTrial(b *testing.B) {
 	for _, name := range []string{"flood_few", "flood_spoofed", "reflection"} {
 		b.Run(name, func(b *testing.B) {

@@ -140,6 +140,8 @@ func TestContradictions(t *testing.T) {
 		{"times go on", times(9, 60, func(t float64) []answer { return []answer{list(t, 1, 3, t, 900+t, uint64(t))} }), ""},
 		{"joint", joint(8, 0, 1.5, 900), "LIE-05 note [2 4] all 8 players came at the same moment, before 958 s"},
 		{"joint, bots", joint(8, 8, 1.5, 900), ""},
+		{"joint, bots unknown", joint(8, -1, 1.5, 900), ""},
+		{"one list, bots unknown", lists(-1, 4, one), ""},
 		{"joint, seven", joint(7, 0, 1.5, 900), ""},
 		{"joint within half a minute", joint(8, 0, 20, 900), ""},
 		{"joint, recently", joint(8, 0, 1.5, 500), ""},
