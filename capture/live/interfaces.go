@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 )
 
 // Device is an interface of this host, or Any, that can be captured on.
@@ -58,6 +59,10 @@ func prefixOf(n *net.IPNet) netip.Prefix {
 // CheckInterface returns the error with which Open would refuse an interface that does not exist
 // or is down. Whether this process may capture on it, it leaves open.
 func CheckInterface(name string) error {
+	if strings.HasPrefix(name, DatagramPrefix) {
+		_, err := parseDatagrams(name)
+		return err
+	}
 	_, err := findTarget(name)
 	return err
 }

@@ -59,7 +59,7 @@ func ParseBackend(s string) (Backend, error) {
 // Options are what to capture, and how. Every option but Interfaces may be zero, which
 // stands for its default.
 type Options struct {
-	// Interfaces are names as Devices lists them, or Any alone. With Any only the
+	// Interfaces are names as Devices lists them, or sockets (see DatagramPrefix), or Any alone. With Any only the
 	// cooked header of each packet identifies its interface, and packets with two VLAN
 	// tags cannot be decoded, because Linux does not deliver the type of the inner one:
 	// capture on the interface itself then. With Libpcap the header is the older one,
@@ -119,13 +119,20 @@ func Open(o Options) (*Source, error) {
 
 // addInterface opens an interface and adds it to the inputs.
 func (s *Source) addInterface(index int, name string, o *Options) error {
-	at, err := findTarget(name)
+	isSocket := strings.HasPrefix(name, DatagramPrefix)
+	at := target{name: name}
+	var err error
+	if !isSocket {
+		at, err = findTarget(name)
+	}
 	if err != nil {
 		return err
 	}
 	var h handle
-	switch o.Backend {
-	case Libpcap:
+	switch {
+	case isSocket:
+		h, err = openDatagrams(name, o)
+	case o.Backend == Libpcap:
 		h, err = openLibpcap(at, o)
 	default:
 		h, err = openAFPacket(at, o)
@@ -134,7 +141,9 @@ func (s *Source) addInterface(index int, name string, o *Options) error {
 		return err
 	}
 	in := &input{handle: h, target: at, iface: uint16(index)}
-	in.card.open(at)
+	if !isSocket {
+		in.card.open(at)
+	}
 	s.inputs = append(s.inputs, in)
 	if fd := h.descriptor(); fd >= 0 {
 		s.waiter.watch(fd)

@@ -32,6 +32,7 @@ func (o *captureOptions) registerCapture(cmd *cobra.Command, about string) {
 	f := cmd.Flags()
 	o.backend = live.Auto.String()
 	f.StringArrayVarP(&o.interfaces, "interface", "i", nil, "capture on `IFACE`"+about+"; may be given several times; any: on all")
+	f.Var((*tzspFlag)(o), "tzsp", "receive packets that a mirror sends as TZSP (Mikrotik) to `ADDR:PORT` of this host, as in :37008; may be given several times")
 	f.StringVarP(&o.filter, "capture-filter", "f", "", "capture only what fits the `BPF` filter, in the language of tcpdump")
 	f.BoolVar(&o.autoFilter, "auto-filter", false, "capture only what may be a query, and print what is not captured")
 	f.IntVarP(&o.snap, "snaplen", "s", 0, "keep `N` bytes of a packet at most (0: all)")
@@ -43,6 +44,22 @@ func (o *captureOptions) registerCapture(cmd *cobra.Command, about string) {
 	for _, name := range []string{"capture-filter", "snaplen", "buffer"} {
 		propose(cmd, name, cobra.NoFileCompletions)
 	}
+}
+
+// tzspFlag is the value of --tzsp: sockets, among the interfaces.
+type tzspFlag captureOptions
+
+func (o *tzspFlag) String() string { return "" }
+func (o *tzspFlag) Type() string   { return "address" }
+
+// Set adds a socket.
+func (o *tzspFlag) Set(value string) error {
+	name := live.DatagramPrefix + value
+	if err := live.CheckInterface(name); err != nil {
+		return err
+	}
+	o.interfaces = append(o.interfaces, name)
+	return nil
 }
 
 // checkCapture returns an error for flags that do not go together.

@@ -152,7 +152,7 @@ var clockless = []string{"capture", "capture/packet", "reassembly", "dissect", "
 // what it is that stalls by the wall clock: the reader of the output; packets in the ring of libpcap; readers over HTTP; the process
 // that tells of incidents, and there services, programs and disks; people at a screen. The
 // table of goroutines in ARCHITECTURE.md has each.
-var concurrent = []string{"capture/keep", "capture/live/libpcap.go", "internal/monitor/serve", "internal/monitor/notify/process.go", "internal/monitor/notify/messenger",
+var concurrent = []string{"capture/keep", "capture/live/libpcap.go", "capture/live/datagrams.go", "internal/monitor/serve", "internal/monitor/notify/process.go", "internal/monitor/notify/messenger",
 	"internal/app/terminal/guard_linux.go", "internal/app/browse/browse.go", "internal/app/browse/session.go", "internal/app/browse/spool.go"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the

@@ -17,7 +17,8 @@ var networkUsers = map[string]string{
 	"internal/monitor/notify/messenger": "webhooks, syslog, journal",
 	"internal/fleet/outbox":             "messages to the hub",
 	"internal/fleet/hub/broker":         "the hub's broker",
-	"cmd/qsniff":                        "internal/app/replay",
+	"cmd/qsniff":                        "replay",
+	"capture/live":                      "--tzsp",
 	"internal/base/systemd":             "readiness, and a socket that systemd opened",
 }
 
@@ -68,7 +69,7 @@ func TestNetworkUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, word := range []string{"`--webhooks`", "`--syslog`", "`--journal`", "`--fleet`", "`monitor`", "`replay`", "`qsniff-hub`", "systemd"} {
+	for _, word := range []string{"`--webhooks`", "`--syslog`", "`--journal`", "`--fleet`", "`--tzsp`", "`monitor`", "`replay`", "`qsniff-hub`", "systemd"} {
 		if !strings.Contains(string(security), word) {
 			t.Errorf("SECURITY.md does not name %s, which connects or listens", word)
 		}
