@@ -41,6 +41,8 @@ const (
 	// datagramWait is how long a read waits once no datagram is left. Chosen: little, as Source waits at the
 	// descriptor; with a time that is over, Go would not look.
 	datagramWait = 200 * time.Microsecond
+	// tzspPort is the port of TZSP.
+	tzspPort = 37008
 	// controlRoom is for a time stamp and a count of drops.
 	controlRoom = 128
 )
@@ -123,7 +125,7 @@ func (s *datagramSocket) addHeaders(from netip.AddrPort, n int) []byte {
 	p := s.buf[madeHeaders-udpHeader:][:udpHeader+n]
 	be := binary.BigEndian
 	be.PutUint16(p, from.Port())
-	be.PutUint16(p[2:], s.local.Port())
+	be.PutUint16(p[2:], tzspPort) // whichever port the socket has: by it TZSP is recognised
 	be.PutUint16(p[4:], uint16(len(p)))
 	be.PutUint16(p[6:], 0) // no checksum: the kernel has looked at it
 	if src.Is4() {

@@ -76,7 +76,7 @@ func TestDatagrams(t *testing.T) {
 				src, dst = p.Data[8:24], p.Data[24:40]
 			}
 			if !bytes.Equal(src, from.Addr().AsSlice()) || !bytes.Equal(dst, at.Addr().AsSlice()) || binary.BigEndian.Uint16(udp) != from.Port() ||
-				binary.BigEndian.Uint16(udp[2:]) != at.Port() || int(binary.BigEndian.Uint16(udp[4:])) != 8+len(sent[i]) {
+				binary.BigEndian.Uint16(udp[2:]) != tzspPort || int(binary.BigEndian.Uint16(udp[4:])) != 8+len(sent[i]) {
 				t.Errorf("%s: packet %d has other headers: %x", tc.host, i, p.Data[:tc.headers])
 			}
 			if age := time.Unix(0, p.Nanos).Sub(before); age < -time.Second || age > timing.Patience {

@@ -2,10 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/hex"
 	"io"
 	"net"
+	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -54,11 +55,13 @@ func TestTZSP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
 	var out, errs sharedOutput
-	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, []string{"live", "--tzsp", at, "--no-sandbox"}, streams{&out, &errs}) }()
+	cmd := exec.Command("qsniff", "live", "--tzsp", at)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	timing.Await(t, "it listens", func() bool { return strings.Contains(errs.String(), "capturing on tzsp:"+at) })
 	c, err := net.Dial("udp", at)
 	if err != nil {
@@ -74,11 +77,13 @@ func TestTZSP(t *testing.T) {
 	timing.Await(t, "two messages", func() bool {
 		return strings.Count(out.String(), "198.51.100.1:30000 > 192.0.2.7:27015     a2s A2S_INFO") == 2
 	})
-	stop()
-	status := <-ended
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	err = cmd.Wait()
 	for _, want := range []string{"3 packets captured", "2 messages in 3 packets", "1 UDP of other protocols"} {
 		if !strings.Contains(errs.String(), want) {
-			t.Errorf("status %d: %q is not in\n%s", status, want, errs.String())
+			t.Errorf("%v: %q is not in\n%s", err, want, errs.String())
 		}
 	}
 }
