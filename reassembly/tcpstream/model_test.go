@@ -41,7 +41,7 @@ type talk struct {
 	r      *rand.Rand
 	ends   [2]*stream
 	sent   []sentSegment // by frame
-	tight  bool     // bytes may be given up
+	tight  bool          // bytes may be given up
 	closed int
 }
 
