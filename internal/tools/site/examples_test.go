@@ -37,6 +37,7 @@ func TestExemption(t *testing.T) {
 		"ssh host tcpdump -w - | qsniff read -":                  "runs ssh",
 		"sudo qsniff capture.pcap":                               endsNot,
 		"qsniff floods -i eth0":                                  endsNot,
+		"qsniff floods --tzsp 192.0.2.9:37008":                   endsNot,
 		"qsniff read --follow capture.pcap":                      endsNot,
 		"qsniff top capture.pcap":                                endsNot,
 		"qsniff monitor --config qsniff.toml":                    endsNot,

@@ -10,7 +10,7 @@ import (
 var (
 	// endless matches commands that capture, serve, take the terminal or run until somebody ends them, and those
 	// whose output is about this machine.
-	endless = regexp.MustCompile(`\bsudo\b| -i | --follow\b|\bqsniff (?:live|replay|top|browse|interfaces)\b`)
+	endless = regexp.MustCompile(`\bsudo\b| -i | --tzsp | --follow\b|\bqsniff (?:live|replay|top|browse|interfaces)\b`)
 	monitor = regexp.MustCompile(`\bqsniff monitor\b`)
 	// standsFor matches what stands for the name of a file, isFile what is one.
 	standsFor = regexp.MustCompile(`^[A-Z]{2,}$`)
