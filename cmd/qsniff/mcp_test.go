@@ -244,7 +244,7 @@ func sameRecords(t *testing.T, tool string, got []json.RawMessage, out string) {
 // below the key for data and nowhere else, whatever is asked.
 func TestMCPWireText(t *testing.T) {
 	s := mcpInside(t, pcapfiles)
-	texts := []string{"IGNORE ALL", "SYSTEM:", "</untrusted", "192.0.2.1/", "0-00000000", "Ann", "tool_result", "secret.pcap", "Human:", "owned", "click"}
+	texts := []string{"IGNORE ALL", "SYSTEM:", "</untrusted", "192.0.2.1/", "0-00000000", "Ann", "tool_result", "other.pcap", "Human:", "owned", "click"}
 	shown := 0
 	for _, capture := range []string{"hostile/name-instructs.pcap", "hostile/name-ansi.pcap"} {
 		for _, q := range []struct {

@@ -14,7 +14,7 @@ import (
 
 // hostile are names that servers were given, or could be.
 var hostile = []string{
-	"\x1b[2J\x1b]52;c;cm0gLXJm\a", "\x9b31mC1", "\u009b31mC1", "\u202egnp.exe\u2066", "e\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301", "日本語サーバー", "a\nb\rc\td\be",
+	"\x1b[2J\x1b]0;a title\a", "\x9b31mC1", "\u009b31mC1", "\u202egnp.exe\u2066", "e\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301", "日本語サーバー", "a\nb\rc\td\be",
 	"\u0301first", "👩\u200d👩\u200d👧", "\U000e0041tag", "\xff\xfe", strings.Repeat("x", 10_000), strings.Repeat("\x1b", 10_000), "\ufe0f\u00ad\u3164",
 }
 

@@ -68,7 +68,7 @@ func TestCells(t *testing.T) {
 		{"formula", "t.name", "=1+1\x00", 5, text, `"'=1+1"`},
 		{"formula with plus", "t.name", "+1\x00", 3, text, `"'+1"`},
 		{"formula with at", "t.name", "@SUM(1)\x00", 8, text, `"'@SUM(1)"`},
-		{"formula with minus and quotes", "t.name", `-2+cmd|"/c"` + "\x00", 12, text, `"'-2+cmd|""/c"""`},
+		{"formula with minus and quotes", "t.name", `-2+abc&"/c"` + "\x00", 12, text, `"'-2+abc&""/c"""`},
 		{"formula after a tab", "t.name", "\t=1\x00", 4, text, `"'\t=1"`},
 		{"line feed", "t.name", "a\nb\x00", 4, text, `a\nb`},
 		{"terminal escape", "t.name", "\x1b[31mred\x00", 9, text, `\x1b[31mred`},
