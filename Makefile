@@ -4,6 +4,8 @@ GO          ?= go
 PREFIX      ?= /usr/local
 BEFORE      ?=
 FUZZTIME    ?= 20s
+MUTANTS     ?= 12
+SEED        ?= 1
 DIST        ?= dist
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 GROUP       ?=
@@ -23,7 +25,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 
-.PHONY: nightly help build hub install share demo page site test test-all test-live test-fleet test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients record deps clean
+.PHONY: nightly mutate help build hub install share demo page site test test-all test-live test-fleet test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients record deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -87,9 +89,10 @@ test-page: site ## the program as WebAssembly in Node, on every capture, and the
 	QSNIFF_PAGE=1 $(TESTLOG) -count 1 -timeout 15m ./cmd/qsniff -run Wasm
 	sh internal/web/test/run
 
-nightly: ## what takes too long for each change: race, every fuzz target for a minute, a fleet of 200 hosts, alerts, the page in Chromium, a clean Debian
+nightly: ## what takes too long for each change: race, every fuzz target for a minute, mutants, a fleet of 200 hosts, alerts, the page in Chromium, a clean Debian
 	$(MAKE) race
 	$(MAKE) fuzz FUZZTIME=1m
+	$(MAKE) mutate
 	$(MAKE) test-fleet
 	$(MAKE) test-monitor
 	$(MAKE) test-page
@@ -120,6 +123,9 @@ web: ## build the front end of reports (internal/web) into internal/render/html/
 
 fuzz: deps ## every fuzz target for FUZZTIME each, as 1m, or 20x for 20 inputs, which takes two minutes for all
 	GO='$(GO)' $(CGO) sh internal/tools/fuzz $(FUZZTIME)
+
+mutate: deps ## change sources in MUTANTS places of each of five folders, one at a time, chosen by SEED, and print which changes no test notices; an hour
+	$(CGO) $(GO) run ./internal/tools/mutate -n $(MUTANTS) -seed $(SEED)
 
 bench: build ## measure qsniff beside tcpdump, jq, tshark and gopacket, write BENCHMARKS.md; half an hour; GROUP=json: print one part; BEFORE=DIR: stages of another version, too
 	$(CGO) $(GO) run ./internal/tools/bench -n $(PACKETS) -rounds $(ROUNDS) -group '$(GROUP)' -before '$(BEFORE)'
