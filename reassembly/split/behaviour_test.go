@@ -328,3 +328,30 @@ func TestTimeBackwards(t *testing.T) {
 		t.Errorf("sets, steps back\n got %d, %d\nwant 1, 1", len(b.got), b.Counters.BackwardsTime)
 	}
 }
+
+// TestRepeatedPartOfTwoForms: a part that came before, and that is read as one of an open message or as one of a
+// message of another form that was delivered, belongs to the open message.
+func TestRepeatedPartOfTwoForms(t *testing.T) {
+	const id = 5
+	b := newBench(split.Limits{})
+	open := cut(wire.GoldSource, id, message(300), 100)
+	open[1][9] = 7 // read as Source's old form: part 7 of 19
+	other := cut(wire.SourceOld, id, message(1900), 100)
+	b.add(open[0])
+	b.add(open[1])
+	for _, p := range other {
+		b.add(p)
+	}
+	if len(b.got) != 1 || b.got[0].Outcome != split.Complete || b.got[0].Engine != wire.SourceOld {
+		t.Fatalf("got  %d messages\nwant the one in Source's old form", len(b.got))
+	}
+	b.add(open[1])
+	b.add(open[2])
+	b.Flush(b.now)
+	if len(b.got) != 2 {
+		t.Fatalf("got  %d messages\nwant 2", len(b.got))
+	}
+	if s := b.got[1]; s.Outcome != split.Complete || s.Engine != wire.GoldSource || b.Counters.Duplicates != 1 {
+		t.Errorf("got  %v in the form of %v, %d duplicates\nwant complete in that of GoldSource, 1", s.Outcome, s.Engine, b.Counters.Duplicates)
+	}
+}
