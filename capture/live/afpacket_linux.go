@@ -25,6 +25,8 @@ type packetSocket struct {
 	linkType uint16 // LINKTYPE_ value
 	snapLen  int
 	hasSizes bool // each packet follows a header with the size of merged datagrams
+	promisc  bool // Options.Promiscuous
+	joined   int  // index of the device that was asked for packets to other hosts
 
 	ring        []byte
 	block       int  // index of the block that is being read, or is read next
@@ -40,7 +42,7 @@ type packetSocket struct {
 // openAFPacket opens a packet socket. It attaches the filter before bind, from which on
 // packets arrive: nothing unfiltered is ever in the ring.
 func openAFPacket(at target, o *Options) (handle, error) {
-	s := &packetSocket{at: at, linkType: linkOf(at), snapLen: o.Snap}
+	s := &packetSocket{at: at, linkType: linkOf(at), snapLen: o.Snap, promisc: o.Promiscuous}
 	kind := unix.SOCK_RAW
 	if s.linkType == linkSLL2 {
 		kind = unix.SOCK_DGRAM // without the header of the device
@@ -126,11 +128,16 @@ func (s *packetSocket) mapRing(o *Options) error {
 }
 
 // setPromiscuous asks for packets that are addressed to other hosts, if o wants them.
-func (s *packetSocket) setPromiscuous(o *Options) error {
+func (s *packetSocket) setPromiscuous(*Options) error {
 	ignoreOutgoing(s.fd, s.at)
-	if !o.Promiscuous || s.at.index == 0 {
+	return s.joinPromiscuous()
+}
+
+func (s *packetSocket) joinPromiscuous() error {
+	if !s.promisc || s.at.index == s.joined {
 		return nil
 	}
+	s.joined = s.at.index
 	return unix.SetsockoptPacketMreq(s.fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP,
 		&unix.PacketMreq{Ifindex: int32(s.at.index), Type: unix.PACKET_MR_PROMISC})
 }
@@ -152,6 +159,30 @@ func (s *packetSocket) bind(*Options) error {
 		return err
 	}
 	return s.pendingError() // an interface that is down can be bound to
+}
+
+// rebind implements handle. The kernel puts a socket back to work by itself when its device is up again; to another
+// device of the name, the socket is bound, which needs no right. Filter and ring stay.
+func (s *packetSocket) rebind(at target) error {
+	if linkOf(at) != s.linkType {
+		return linkError(s.at.name)
+	}
+	name := s.at.name
+	s.at = at
+	s.at.name = name
+	err := s.bind(nil)
+	if err == nil {
+		err = s.joinPromiscuous() // the kernel forgot it with another device
+	}
+	switch {
+	case errors.Is(err, unix.ENETDOWN):
+		return downError(name)
+	case errors.Is(err, unix.ENODEV):
+		return goneError(name, false)
+	case err != nil:
+		return &Error{Interface: name, Reason: err.Error(), Err: err}
+	}
+	return nil
 }
 
 // pendingError returns the error that the kernel holds for the socket, and clears it.

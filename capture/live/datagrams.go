@@ -154,6 +154,9 @@ func (s *datagramSocket) addHeaders(from netip.AddrPort, n int) []byte {
 	return s.buf[:40+len(p)]
 }
 
+// rebind implements handle. Nothing calls it: a socket does not end with an interface.
+func (s *datagramSocket) rebind(target) error { return errors.ErrUnsupported }
+
 func (s *datagramSocket) waits() time.Duration { return 0 }
 func (s *datagramSocket) hasMore() bool        { return s.more }
 func (s *datagramSocket) drops(bool) uint64    { return s.kernel }

@@ -34,6 +34,8 @@ type libpcapHandle struct {
 	linkType uint16
 	timeout  time.Duration // of a read that finds no packet
 	query    int           // socket through which the system is asked about the interface
+	options  *Options
+	isBroken bool // reading failed, and goes on failing
 
 	// The packet that has been read and is in no batch yet, nil if there is none. The
 	// memory is libpcap's, valid until the handle is read again.
@@ -57,7 +59,7 @@ func openLibpcap(at target, o *Options) (handle, error) {
 		return nil, libpcapError(at, err.Error(), err)
 	}
 	defer inactive.CleanUp()
-	h := &libpcapHandle{at: at, timeout: libpcapTimeout(o)}
+	h := &libpcapHandle{at: at, timeout: libpcapTimeout(o), options: o}
 	for _, err := range []error{
 		inactive.SetSnapLen(o.Snap), inactive.SetBufferSize(max(o.Buffer, minBlocks*blockSize)),
 		inactive.SetPromisc(o.Promiscuous && at.index != 0), inactive.SetTimeout(h.timeout),
@@ -211,18 +213,24 @@ func (h *libpcapHandle) read(b *capture.Batch, iface uint16, most int) error {
 // 1.10 libpcap returns no error when one goes down, and the text of its errors differs
 // between versions.
 func (h *libpcapHandle) checkInterface(err error) error {
+	isTimeout := err == pcap.NextErrorTimeoutExpired
+	h.isBroken = h.isBroken || !isTimeout
 	if h.at.index != 0 {
 		if there, up := interfaceState(h.query, h.at.index); !up {
 			return goneError(h.at.name, there)
 		}
 	}
-	switch err {
-	case pcap.NextErrorTimeoutExpired:
+	switch {
+	case isTimeout:
 		return nil
-	case io.EOF:
+	case err == io.EOF:
 		return err
 	}
-	return libpcapError(h.at, h.handle.Error().Error(), err)
+	failed := libpcapError(h.at, h.handle.Error().Error(), err)
+	if h.options.Reopen != nil { // a device that is up under another name has disappeared for libpcap
+		failed.Err = ErrVanished
+	}
+	return failed
 }
 
 // drops adds what libpcap has counted. gopacket allocates for the answer, so libpcap is
@@ -246,6 +254,28 @@ func (h *libpcapHandle) hasMore() bool { return time.Since(h.info.Timestamp) > 3
 func (h *libpcapHandle) link() uint16         { return h.linkType }
 func (h *libpcapHandle) descriptor() int      { return -1 }
 func (h *libpcapHandle) waits() time.Duration { return h.timeout }
+
+// rebind implements handle. A handle goes on by itself when its device is up again. After an error of libpcap, and for
+// another device of the name, one is opened, which takes the right to capture.
+func (h *libpcapHandle) rebind(at target) error {
+	if at.index == h.at.index && !h.isBroken {
+		return nil
+	}
+	opened, err := openLibpcap(at, h.options)
+	if err != nil {
+		return err
+	}
+	next := opened.(*libpcapHandle)
+	if next.linkType != h.linkType {
+		next.close()
+		return linkError(h.at.name)
+	}
+	h.drops(true)
+	next.dropped, next.at.name = h.dropped, h.at.name
+	h.close()
+	*h = *next
+	return nil
+}
 
 func (h *libpcapHandle) close() {
 	h.handle.Close()

@@ -40,6 +40,18 @@ const (
 	// meanwhile, and the kernel may take as long to deliver one packet.
 	restTime = 20 * time.Millisecond
 
+	// reopenFirst is how long after an interface went it is first looked for. It doubles up to reopenMost with each
+	// attempt that fails. Chosen: a network card that renegotiates is back after one to three seconds.
+	reopenFirst = 100 * time.Millisecond
+
+	// reopenMost is the longest time between two attempts, each of which is two messages to the kernel. So much at
+	// most is missed of an interface that was made anew; of one that was down nothing, for the kernel goes on itself.
+	reopenMost = 5 * time.Second
+
+	// reopenCalm is how long an interface has to stay before the time between attempts begins anew. One that comes
+	// and goes all the time is reported once each reopenMost, and not at each change.
+	reopenCalm = time.Minute
+
 	// blockSize is the length of one block of the ring in bytes: the power of two that
 	// holds the longest packet with its headers. The kernel delivers a block when it is
 	// full or Delay is over, so shorter ones would deliver nothing earlier.

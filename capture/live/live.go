@@ -91,6 +91,10 @@ type Options struct {
 	Promiscuous bool
 
 	Backend Backend
+
+	// Reopen, if set, has the capture wait for an interface that goes down or vanishes. Without it Read
+	// returns an error then.
+	Reopen *Reopen
 }
 
 // Open begins to capture. It needs the right to open packet sockets; nothing later
@@ -103,7 +107,7 @@ func Open(o Options) (*Source, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Source{backend: o.Backend, chunk: batchBytesFor(o.Snap), kernelDelay: o.Delay,
+	s := &Source{backend: o.Backend, chunk: batchBytesFor(o.Snap), kernelDelay: o.Delay, reopen: o.Reopen, locate: locate,
 		rest: restTime * time.Duration(min(o.Buffer, DefaultBuffer)>>10) / (DefaultBuffer >> 10)}
 	if err := s.waiter.open(); err != nil {
 		return nil, fmt.Errorf("live capture: %w", err)

@@ -36,6 +36,11 @@ type Source struct {
 	stopped     atomic.Bool
 	closed      atomic.Bool
 
+	reopen        *Reopen                      // nil: the capture ends when an interface goes
+	locate        func(target) (target, error) // locate, but in tests
+	away          atomic.Int32                 // interfaces that went
+	interruptions atomic.Uint64                // how often one did
+
 	received, bytes atomic.Uint64
 }
 
@@ -43,8 +48,10 @@ type Source struct {
 type input struct {
 	handle
 	target
-	iface uint16 // Packet.Iface
-	card  card
+	presence
+	iface      uint16 // Packet.Iface
+	card       card
+	cardBefore uint64 // packets that the devices before this one lost
 
 	quietUntil int64 // packet time before which it is not asked while another is busy
 
@@ -64,6 +71,8 @@ type handle interface {
 	drops(now bool) uint64
 	link() uint16    // LINKTYPE_ value
 	descriptor() int // readable when packets wait; negative: there is none
+	// rebind captures on an interface that is back. Its link type must be the one of before.
+	rebind(at target) error
 	close()
 }
 
@@ -83,7 +92,7 @@ var (
 // Read fills b with what has been captured. It waits up to 100 ms (pollTimeout) for the
 // first packet, then returns without any, so that the caller's time goes on. After Stop
 // or Close it returns io.EOF; when an interface went down or vanished, an *Error with
-// its name.
+// its name, unless Options.Reopen is set.
 func (s *Source) Read(b *capture.Batch) error {
 	b.Reset()
 	s.mu.Lock()
@@ -96,6 +105,9 @@ func (s *Source) Read(b *capture.Batch) error {
 	}
 	s.prepareBatch(b)
 	s.restLibpcap()
+	if err := s.reopenInputs(); err != nil && s.endError == nil {
+		s.beginEnd(err)
+	}
 	s.fillBatch(b)
 	s.caughtUp = s.busy && !b.HasMore
 	for left := s.polls; left > 0 && len(b.Packets) == 0 && s.endError == nil && !s.closed.Load(); left-- {
@@ -127,7 +139,7 @@ func (s *Source) restLibpcap() {
 //
 // Handles that wait when they are read have done so.
 func (s *Source) wait() {
-	if s.backend == Libpcap {
+	if s.backend == Libpcap && !s.isAlone() {
 		return
 	}
 	if s.sinceWait >= capture.MaxPackets {
@@ -201,7 +213,7 @@ func (s *Source) collect(b *capture.Batch) {
 		if n := len(b.Packets); n > start {
 			s.newest = max(s.newest, b.Packets[n-1].Nanos)
 		}
-		if err != nil && s.endError == nil {
+		if err != nil && s.endError == nil && !s.leave(in, err) {
 			s.beginEnd(err)
 		}
 	}
@@ -221,7 +233,7 @@ func (s *Source) countBatch(b *capture.Batch) {
 	for _, in := range s.inputs {
 		in.kernelDrops.Store(in.drops(s.err != nil))
 		if s.reads%cardEvery == 0 || s.err != nil {
-			in.cardDrops.Store(in.card.countMissed())
+			in.cardDrops.Store(in.cardBefore + in.card.countMissed())
 		}
 	}
 	s.reads++

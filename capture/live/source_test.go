@@ -13,6 +13,10 @@ type scripted struct {
 	step    time.Duration // from one to the next
 	now     int64
 	asked   int
+
+	err       error // of reads
+	bound     int   // index of the target of rebind
+	bindError error
 }
 
 func (h *scripted) read(b *capture.Batch, iface uint16, most int) error {
@@ -21,7 +25,7 @@ func (h *scripted) read(b *capture.Batch, iface uint16, most int) error {
 		h.now += int64(h.step)
 		b.Packets = append(b.Packets, capture.Packet{Nanos: h.now, Iface: iface})
 	}
-	return nil
+	return h.err
 }
 
 func (h *scripted) waits() time.Duration { return 10 * time.Millisecond }
@@ -29,7 +33,11 @@ func (h *scripted) hasMore() bool        { return h.waiting > 0 }
 func (h *scripted) drops(bool) uint64    { return 0 }
 func (h *scripted) link() uint16         { return linkEthernet }
 func (h *scripted) descriptor() int      { return -1 }
-func (h *scripted) close()               {}
+func (h *scripted) rebind(at target) error {
+	h.bound = at.index
+	return h.bindError
+}
+func (h *scripted) close() {}
 
 // TestQuietInterface: one without packets takes no time from one with many, is asked all
 // the same every quietSpan, and at once when the other has no more.
