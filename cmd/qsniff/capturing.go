@@ -22,6 +22,8 @@ type captureOptions struct {
 	promiscuous bool
 	backend     string
 	noSandbox   bool // --no-sandbox
+
+	reopen *live.Reopen // nil: the capture ends when an interface goes
 }
 
 // isLive reports whether interfaces are named.
@@ -82,11 +84,16 @@ func (o *captureOptions) openSource(auto *live.AutoFilter) (*live.Source, error)
 		return nil, err
 	}
 	opt := live.Options{Interfaces: o.interfaces, Filter: o.filter, Snap: o.snap, Buffer: int(o.buffer),
-		Promiscuous: o.promiscuous, Backend: backend, AutoFilter: auto}
+		Promiscuous: o.promiscuous, Backend: backend, AutoFilter: auto, Reopen: o.reopen}
 	src, err := live.Open(opt)
 	var wrong *live.Error
 	if errors.As(err, &wrong) && errors.Is(err, live.ErrFilter) {
 		err = &usageError{err, wrong.Hint}
 	}
 	return src, err
+}
+
+// reopenWith has the capture wait for interfaces that go; report is called by the goroutine that reads.
+func (o *captureOptions) reopenWith(report func(live.Change)) {
+	o.reopen = &live.Reopen{Clock: monotonic, Report: report}
 }

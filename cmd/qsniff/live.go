@@ -43,6 +43,7 @@ type liveOptions struct {
 	readOptions
 	keepOptions
 	tellOptions
+	reopens bool // --reopen
 }
 
 func newLive(io streams) *cobra.Command {
@@ -126,12 +127,17 @@ The right to capture is cap_net_raw, for promiscuous mode too; nobody has to be 
 sudo setcap cap_net_raw+ep qsniff, or a systemd unit with
 AmbientCapabilities=CAP_NET_RAW.
 
+When an interface goes down or vanishes live ends, but with --reopen: then it captures
+again once an interface of that name is up, and says both on standard error. With libpcap
+(-f) one that was made anew or renamed takes the right to capture again, so --no-sandbox.
+
 Exit status: 0 ended by Ctrl-C, SIGTERM, SIGHUP or -c, 1 the run failed: an interface
 vanished, packets could not be written, the output was not read; 2 wrong usage.`
 
 func (o *liveOptions) register(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	o.registerCapture(cmd, "")
+	cmd.Flags().BoolVar(&o.reopens, "reopen", false, "when an interface goes down or vanishes, wait for it and capture again")
 	o.keepOptions.register(cmd)
 	o.registerTell(cmd, "error")
 	o.registerForm(cmd)
@@ -360,6 +366,9 @@ func watchLive(ctx context.Context, opts *liveOptions, io streams) error {
 
 // openLive opens everything that needs rights, interfaces and files, and sets up the run.
 func openLive(opts *liveOptions, io streams) (*liveRun, error) {
+	if opts.reopens {
+		opts.reopenWith(func(c live.Change) { printChange(io.err, c) })
+	}
 	own, err := opts.parseServers()
 	if err != nil {
 		return nil, err
@@ -389,6 +398,18 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 		l.cfg.Listener = nil // it would have messages decoded
 	}
 	return l, nil
+}
+
+// printChange prints that an interface went, or is captured on again.
+func printChange(to io.Writer, c live.Change) {
+	switch {
+	case c.Err != nil:
+		fmt.Fprintf(to, "qsniff: %v: waiting for it\n", c.Err)
+	case c.Now != "":
+		fmt.Fprintf(to, "qsniff: %s: captured again, as %s\n", c.Interface, c.Now)
+	default:
+		fmt.Fprintf(to, "qsniff: %s: captured again\n", c.Interface)
+	}
 }
 
 // askForReport has a report made of a file that is whole, if reports are wanted.

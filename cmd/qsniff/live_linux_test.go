@@ -286,6 +286,24 @@ func TestLiveInterfaceGoes(t *testing.T) {
 	}
 }
 
+// TestLiveReopens: with --reopen the run goes on when its interface is back, and says both.
+func TestLiveReopens(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends() {
+		server, clients := cable(t)
+		server.Serve(t, gameAddr, gameServer())
+		s := sniff(t, server, "--backend", b, "-o", "json", "--reopen").collect()
+		poll(t, clients.Dial(t, gameAddr))
+		server.RunIP(t, "link set "+serverEnd+" down")
+		timing.Await(t, "that it is said", func() bool { return strings.Contains(s.said(), "interface went down: waiting for it\n") })
+		server.RunIP(t, "link set "+serverEnd+" up")
+		timing.Await(t, "that it is back", func() bool { return strings.Contains(s.said(), serverEnd+": captured again\n") })
+		if status, _ := s.end(t, os.Interrupt); status != exitOK || strings.Count(s.said(), serverEnd+": ") != 2 {
+			t.Errorf("%s: status %d\n%s", b, status, s.said())
+		}
+	}
+}
+
 // TestLiveErrors: what is wrong with interfaces and filters is reported before the run.
 func TestLiveErrors(t *testing.T) {
 	t.Parallel()

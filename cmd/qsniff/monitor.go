@@ -123,6 +123,11 @@ it. What happens is on standard error, a line each, as text or as JSON.
 Once everything is open, the program gives up what it does not need any more, as qsniff
 live does; files it has to read again stay readable.
 
+An interface that goes down, is renamed or deleted is captured again once it is back; the
+log says both, and qsniff_capture_interfaces_away and _interruptions_total count. With
+libpcap (-f) one that was made anew or renamed takes a right that was given up: then the
+run fails, for its manager to start it again.
+
 Exit status: 0 ended by SIGTERM or Ctrl-C, or the input is over, 1 the run failed, 2 wrong usage.`
 
 func (o *monitorOptions) register(cmd *cobra.Command) {

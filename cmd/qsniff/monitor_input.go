@@ -45,6 +45,8 @@ func openMonitored(ctx context.Context, opts *monitorOptions, args []string, io 
 	count := func(n *counters.Result) {
 		n.Live.Kernel, n.Live.Card = l.tap.Drops()
 		n.Live.Undecoded = l.tap.Undecoded()
+		away, interruptions := l.tap.Interruptions()
+		n.Live.Away, n.Live.Interruptions = uint64(away), interruptions
 		n.Files = l.tap.Kept()
 	}
 	return &monitored{cfg: l.cfg, ctx: context.WithoutCancel(ctx), what: strings.Join(opts.interfaces, ", ") + " (" + l.tap.Backend().String() + ")",

@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"qsniff/internal/test/netns"
 	"qsniff/internal/test/testpcap"
 	"qsniff/internal/test/timing"
 )
@@ -219,8 +222,7 @@ func TestMonitorActivation(t *testing.T) {
 	await("STOPPING=1")
 }
 
-// TestLiveMonitor: on an interface, in the sandbox, with a socket from outside. When the interface goes
-// down it fails, so that a manager starts it again.
+// TestLiveMonitor: on an interface, in the sandbox, with a socket from outside.
 func TestLiveMonitor(t *testing.T) {
 	timing.SkipUnlessLive(t)
 	for _, b := range backends() {
@@ -255,12 +257,87 @@ func TestLiveMonitor(t *testing.T) {
 			if box := fmt.Sprint(w.logged("sandbox")); !strings.Contains(box, "capabilities dropped") || !strings.Contains(box, "tcp: none") {
 				t.Errorf("sandbox: %s", box)
 			}
-			server.RunIP(t, "link set "+serverEnd+" down")
-			<-w.over
-			_ = w.cmd.Wait() // the status says it
-			if status := w.cmd.ProcessState.ExitCode(); status != exitFailed {
+			if status := w.end(t); status != exitOK {
 				t.Errorf("status %d, %v", status, w.logs)
 			}
 		})
+	}
+}
+
+// TestLiveMonitorReturns: in the sandbox an interface that goes down, and one that is deleted and made anew, is captured
+// again, told and counted. libpcap has no right for a new one: the run fails once it is there, for a manager.
+func TestLiveMonitorReturns(t *testing.T) {
+	timing.SkipUnlessLive(t)
+	const here, peer = "here0", "peer0"
+	add := func(ns *netns.Namespace) {
+		ns.RunIP(t, "link add "+here+" type veth peer name "+peer)
+		ns.RunIP(t, "link set "+peer+" up")
+		ns.RunIP(t, "link set "+here+" up")
+	}
+	for _, b := range backends() {
+		t.Run(b, func(t *testing.T) {
+			ns := netns.New(t)
+			add(ns)
+			w := &watcher{cmd: exec.Command("qsniff", "monitor", "-i", here, "--backend", b, "--log-format", "json")}
+			w.passSocket(t)
+			w.start(t, ns.Start)
+			timing.Await(t, "readiness", func() bool { status, _ := w.get(t, "/readyz"); return status == http.StatusOK })
+			await := func(away, interruptions float64) {
+				t.Helper()
+				timing.Await(t, fmt.Sprintf("%v away, %v interruptions", away, interruptions), func() bool {
+					got := w.metrics(t)
+					return got["qsniff_capture_interfaces_away"] == away && got["qsniff_capture_interruptions_total"] == interruptions
+				})
+			}
+			ns.RunIP(t, "link set "+here+" down")
+			await(1, 1)
+			if status, _ := w.get(t, "/healthz"); status != http.StatusOK {
+				t.Errorf("/healthz: %d", status)
+			}
+			ns.RunIP(t, "link set "+here+" up")
+			await(0, 1)
+			before := w.metrics(t)["qsniff_capture_packets_total"]
+			ns.Do(func() { ping(t, peer) })
+			timing.Await(t, "packets", func() bool { return w.metrics(t)["qsniff_capture_packets_total"] > before })
+			ns.RunIP(t, "link del "+here)
+			await(1, 2)
+			add(ns)
+			if b == "libpcap" {
+				<-w.over
+				_ = w.cmd.Wait() // the status says it
+				if status := w.cmd.ProcessState.ExitCode(); status != exitFailed {
+					t.Errorf("status %d, %v", status, w.logs)
+				}
+				return
+			}
+			await(0, 2)
+			before = w.metrics(t)["qsniff_capture_packets_total"]
+			ns.Do(func() { ping(t, peer) })
+			timing.Await(t, "packets of the new one", func() bool { return w.metrics(t)["qsniff_capture_packets_total"] > before })
+			if status := w.end(t); status != exitOK {
+				t.Errorf("status %d, %v", status, w.logs)
+			}
+			if lines := fmt.Sprint(w.logged("interface")); strings.Count(lines, "captured again once") != 2 || strings.Count(lines, "captured again") != 4 {
+				t.Errorf("the log: %s", lines)
+			}
+		})
+	}
+}
+
+// ping sends a frame on an interface of the namespace of the calling thread.
+func ping(t *testing.T, name string) {
+	f, err := net.InterfaceByName(name)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer unix.Close(fd)
+	if err := unix.Sendto(fd, bytes.Repeat([]byte{0xff}, 60), 0, &unix.SockaddrLinklayer{Ifindex: f.Index}); err != nil {
+		t.Error(err)
 	}
 }

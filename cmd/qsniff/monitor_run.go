@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"qsniff/capture"
+	"qsniff/capture/live"
 	"qsniff/internal/base/cli"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/base/sandbox"
@@ -97,6 +98,7 @@ func openMonitor(ctx context.Context, opts *monitorOptions, args []string, io st
 		l.Close()
 		return nil, err
 	}
+	opts.reopenWith(m.logInterface)
 	if m.in, err = openMonitored(ctx, opts, args, io); err != nil {
 		l.Close()
 		return nil, err
@@ -112,6 +114,18 @@ func openMonitor(ctx context.Context, opts *monitorOptions, args []string, io st
 		return nil, err
 	}
 	return m, nil
+}
+
+// logInterface logs that an interface went, or is captured on again.
+func (m *monitorRun) logInterface(c live.Change) {
+	switch {
+	case c.Err != nil:
+		m.log.Warn("interface", "interface", c.Interface, "what", c.Err, "then", "it is captured again once it is back")
+	case c.Now != "":
+		m.log.Info("interface", "interface", c.Interface, "what", "captured again", "name", c.Now)
+	default:
+		m.log.Info("interface", "interface", c.Interface, "what", "captured again")
+	}
 }
 
 // addServer makes the server on a listener.

@@ -165,7 +165,7 @@ func trimStrconv(err error) error {
 // them come last.
 var flagGroups = cli.Headings{
 	{"Output", []string{"output", "explain", "verbose", "level", "exchange", "full", "messages", "limits", "filter", "frame", "time", "fields", "count", "layout", "interval", "top", "utc", "color", "show-secrets", "fail-on"}},
-	{"Capture", []string{"interface", "capture-filter", "auto-filter", "snaplen", "buffer", "promiscuous", "backend", "no-sandbox"}},
+	{"Capture", []string{"interface", "capture-filter", "auto-filter", "snaplen", "buffer", "promiscuous", "backend", "reopen", "no-sandbox"}},
 	{"File", []string{"write", "force", "ring-size", "ring-time", "ring-files", "ring-total", "ring-age", "on-incident", "incident-report"}},
 	{"Telling", []string{"tell", "tell-size", "tell-files", "webhooks", "webhook-every", "on-incident-exec", "exec-timeout", "syslog", "journal", "tell-findings"}},
 	{"Fleet", []string{"fleet", "fleet-name", "fleet-secret", "fleet-prefix", "fleet-creds", "fleet-ca", "fleet-spool", "fleet-spool-size", "fleet-addresses"}},

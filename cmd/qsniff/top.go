@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/file"
+	"qsniff/capture/live"
 	"qsniff/capture/play"
 	"qsniff/capture/recent"
 	"qsniff/internal/app/terminal"
@@ -295,6 +296,7 @@ func (t *topRun) begin(speed float64, isPaused bool, until int64) (*session, err
 	m := &monitorOptions{readOptions: t.opts.readOptions, ownServers: t.opts.ownServers}
 	run, cancel := context.WithCancel(t.ctx)
 	s.stop = cancel
+	m.reopenWith(func(live.Change) {}) // the screen has how many are away
 	if m.isLive() || t.opts.follow {
 		in, err := openMonitored(run, m, t.args, t.io)
 		if err != nil {

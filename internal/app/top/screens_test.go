@@ -151,6 +151,22 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// TestAway: an interface that is away is said in place of that all is well, and an attack comes first.
+func TestAway(t *testing.T) {
+	for capture, want := range map[string]string{"a2s/full-poll.pcap": "1 interface is down or gone", "floods/spoofed.pcap": "ATTACK"} {
+		m := screenOf(t, capture, 80, 24, func(o *Options) {
+			s := o.Source.(*still)
+			s.state.Counters.Live.Away = 1
+			for i := range s.state.Incidents {
+				s.state.Incidents[i].End = 0
+			}
+		})
+		if first, _ := m.verdict(); !strings.Contains(first, want) {
+			t.Errorf("%s: %q", capture, first)
+		}
+	}
+}
+
 // TestHostile: whatever servers call themselves, no screen has anything that acts on the terminal,
 // is wider or longer than it, or has text in a direction that the terminal does not expect.
 func TestHostile(t *testing.T) {

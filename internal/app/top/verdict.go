@@ -71,6 +71,9 @@ func (m *Model) verdict() (first, second string) {
 	if n < 0 {
 		n = len(all)
 	}
+	if away := m.state.Counters.Live.Away; n == 0 && away > 0 {
+		return terminal.Warn.Render(digits.Counted(away, "interface is", "interfaces are") + " down or gone: nothing is captured there."), "It is captured again once it is back."
+	}
 	if n == 0 {
 		return m.calm(all)
 	}

@@ -55,12 +55,13 @@ var (
 	descKeptSize = desc("kept_present_bytes", "Bytes of the files of packets that are finished and there.")
 	descEvicted  = desc("servers_evicted_total", "Servers whose counters were given to others, because they were silent and all were taken.")
 	descLast     = desc("capture_last_packet_timestamp_seconds", "Time of the last packet; 0: there was none.")
+	descAway     = desc("capture_interfaces_away", "Interfaces that went down or vanished, and are waited for.")
 	descStandsBy = desc("capture_standing_still", "1 if the packets at hand are not being read: the figures are old then.")
 )
 
 // fixed are all descriptions that do not come from internal/render/counters.
 var fixed = []*prometheus.Desc{descMessages, descOutcomes, descPackets, descBytes, descJunk, descJunkBytes, descUnasked, descUnproven,
-	descTimes, descLastSeen, descLastAnswer, descPlayers, descSlots, descBots, descQueue, descOpen, descEnded, descUsed, descCap, descKept, descKeptSize, descEvicted, descLast, descStandsBy}
+	descTimes, descLastSeen, descLastAnswer, descPlayers, descSlots, descBots, descQueue, descOpen, descEnded, descUsed, descCap, descKept, descKeptSize, descEvicted, descLast, descAway, descStandsBy}
 
 // Describe sends all descriptions.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
@@ -95,6 +96,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	x.gauge(descKeptSize, float64(s.Counters.Files.Ring.PresentBytes))
 	x.count(descEvicted, s.ServersEvicted)
 	x.gauge(descLast, seconds(s.LastPacket))
+	x.gauge(descAway, float64(s.Counters.Live.Away))
 	x.gauge(descStandsBy, map[bool]float64{false: 1}[isNew])
 	for i := range counted {
 		x.count(counted[i].desc, counted[i].Get(&s.Counters))

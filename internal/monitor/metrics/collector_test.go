@@ -113,6 +113,7 @@ func scrape(t *testing.T, m *monitor.Meter, reg *prometheus.Registry) []*dto.Met
 	for {
 		m.Publish(func(r *counters.Result) {
 			r.Run.Packets, r.Live.Kernel = 12, 3
+			r.Live.Interruptions, r.Live.Away = 2, 1
 			r.Files.Ring.Present, r.Files.Ring.PresentBytes, r.Files.Ring.Removed, r.Files.Ring.Expired = 4, 1<<20, 3, 1
 		})
 		select {

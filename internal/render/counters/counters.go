@@ -39,6 +39,9 @@ type Result struct {
 type Live struct {
 	Kernel, Card uint64 // dropped by the kernel, by network cards
 	Undecoded    uint64 // because the output was not read in time
+
+	Interruptions uint64 // how often an interface went
+	Away          uint64 // interfaces that went and are not back
 }
 
 // Entry is one counter.

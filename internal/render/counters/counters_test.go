@@ -12,6 +12,7 @@ import (
 // another way, and which.
 var uncounted = map[string]string{
 	"Run.First": "a time", "Run.Last": "a time", "Run.Read": "a line of its own where a run is interrupted", "Run.Size": "likewise",
+	"Live.Away":       "a gauge, for the figures of a monitor",
 	"Run.Clock.Frame": "in the sentence about steps", "Run.Clock.Nanos": "a time", "Run.Clock.First": "a length of time",
 	"Run.Clock.All": "a length of time", "Run.Clock.Early": "a length of time",
 	"Found.Messages":          "how many messages the findings are in",

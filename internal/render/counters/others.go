@@ -93,4 +93,6 @@ var others = []Entry{
 	{Name: "undecoded", Group: Capture, Hint: "{: packet was|packets were} not decoded, because the output was not read in time",
 		Doc: "Packets that were written, but not decoded, because the output was not read in time.",
 		Get: func(r *Result) uint64 { return r.Live.Undecoded }},
+	{Name: "interruptions", Group: Capture, Doc: "How often an interface went down or vanished while it was captured on.",
+		Get: func(r *Result) uint64 { return r.Live.Interruptions }},
 }
