@@ -41,7 +41,9 @@ func (c *comparer) classify() {
 			}
 		}
 	}
+	nearLost, farLost := c.findPassed(), c.findServed()
 	c.findAnswers()
+	c.findUncaptured(nearLost, farLost)
 }
 
 // delayOf returns how long a paired datagram of EDGE took.
@@ -68,6 +70,9 @@ func (c *comparer) classifyPairs() {
 			e.class = Late
 		}
 		wh[e.mate].class = e.class
+		if h := &wh[e.mate]; e.state == pending && e.ipid != 0 && h.ipid != 0 {
+			c.ids[bit(e.ipid == h.ipid)]++
+		}
 		if wh[e.mate].way == UnknownWay {
 			wh[e.mate].way = e.way
 		}
@@ -80,15 +85,13 @@ func (c *comparer) isCovered(s Side, d *datagram) bool {
 		return false
 	}
 	from, to := c.covered[s.other()][0], c.covered[s.other()][1]
-	wait := int64(c.opt.Wait)
-	sender, isKnown := c.result.Sender(d.way)
-	if isKnown && sender == s {
-		return from <= d.nanos && d.nanos <= to-wait
+	margin := c.result.Clock.longest(d.way, c.opt)
+	if sender, isKnown := c.result.Sender(d.way); isKnown && sender != s {
+		return from+margin <= d.nanos && d.nanos <= to
+	} else if !isKnown {
+		from += margin
 	}
-	if isKnown {
-		return from+wait <= d.nanos && d.nanos <= to
-	}
-	return from+wait <= d.nanos && d.nanos <= to-wait
+	return from <= d.nanos && d.nanos <= to-margin
 }
 
 // findReordered finds the pairs that came after one of the same flow that was sent later.
@@ -224,6 +227,9 @@ func (c *comparer) pairBestChanged(k key, hosts []key, byID bool) {
 		off, ok := c.align.deviation(e, h)
 		isSameID := e.ipid != 0 && e.ipid == h.ipid
 		isLike := e.kind == h.kind || e.kind == kindOther || h.kind == kindOther || e.kind == kindData || h.kind == kindData || e.wire == h.wire
+		if isOther := e.ipid != 0 && h.ipid != 0 && !isSameID; isOther && c.keepsIDs() {
+			continue
+		}
 		if !ok || h.mate >= 0 || e.src.isTCP && !c.isPlace(e, h) || byID != isSameID || !byID && (!isLike || off > int64(c.opt.Late)) || off >= best {
 			continue
 		}
@@ -233,6 +239,12 @@ func (c *comparer) pairBestChanged(k key, hosts []key, byID bool) {
 		e.mate, wh[at].mate = at, k.at
 		e.class, wh[at].class = Changed, Changed
 	}
+}
+
+// keepsIDs reports whether nothing between the points gives datagrams an IP ID of its own.
+func (c *comparer) keepsIDs() bool {
+	const least, share = 16, 20 // chosen: more pairs than one poll has; one of 20 may be paired wrongly
+	return c.ids[1] >= least && c.ids[0]*share <= c.ids[1]
 }
 
 // replyKey is the content of a reply and who sent it.
@@ -282,9 +294,9 @@ func (c *comparer) findAnswers() {
 				request = d
 			case d.way == ToServer || request == nil || d.nanos-request.nanos > int64(c.opt.Wait):
 			default:
-				d.class, d.request = AnsweredBetween, request.frame
-				if request.state == pending && request.mate < 0 && request.class == alone {
-					request.class = AnsweredBetween
+				d.class, d.request, d.isKept = AnsweredBetween, request.frame, false
+				if request.state == pending && request.mate < 0 && (request.class == alone || request.class == AnsweredBetween) {
+					request.class, d.isKept = AnsweredBetween, true
 				}
 			}
 		}

@@ -46,6 +46,15 @@ func (c *Clock) delay(way Way, edge, host int64) int64 {
 	return edge - host
 }
 
+// longest returns how long a datagram takes that is not late, with what the clocks may be wrong by: one that is nearer
+// to the end of the other capture is not judged.
+func (c *Clock) longest(way Way, o *Options) int64 {
+	if c.Pairs == 0 {
+		return int64(o.Wait)
+	}
+	return int64(min(o.Wait, time.Duration(c.usual[way])+o.Late+c.Error))
+}
+
 // leastPairs is how many contents have to be there once to do without repeated ones.
 // Chosen: two could be one by chance and one repeated in each capture.
 const leastPairs = 3
@@ -88,7 +97,7 @@ func isEvidence(in []sighting) bool {
 	for i := range in {
 		x := &in[i]
 		isSame = isSame || x.edge.src == x.host.src && x.edge.dst == x.host.dst
-		if x.edge.src == x.host.src || x.edge.dst == x.host.dst || x.way == ToClient || x.edge.hasPlace {
+		if x.edge.src == x.host.src || x.edge.dst == x.host.dst || x.way == ToClient || x.edge.src.isTCP && x.edge.hasPlace {
 			points++
 		} else {
 			requests++

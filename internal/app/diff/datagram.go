@@ -89,6 +89,7 @@ type datagram struct {
 	// isSrcKnown and isDstKnown are set at EDGE where the name at HOST is known.
 	isSrcKnown, isDstKnown bool
 	isReframed             bool
+	isKept                 bool   // of an answer from in between: its request went no further
 	request                uint64 // of an answer from in between; of a reframed one, the first frame at the other point
 	segment
 }
@@ -244,6 +245,13 @@ func (x *identifier) kindOfType(p *dissect.Proto, t *dissect.Type) uint16 {
 		x.kinds, x.byType[t] = append(x.kinds, Kind{p, t}), k
 	}
 	return k
+}
+
+// answers reports whether messages of kind r can answer those of kind q: challenges answer everything, and what has no
+// type may.
+func (x *identifier) answers(q, r uint16) bool {
+	a, b := x.kinds[q].Type, x.kinds[r].Type
+	return a == nil || b == nil || a.Asks.Has(b.Asks) || b.Asks.Has(dissect.AskChallenge)
 }
 
 // role returns whether a kind shows which end serves: 1 the destination, -1 the source, 0 neither.

@@ -34,6 +34,7 @@ const (
 	Lost                         // at EDGE only
 	Extra                        // at HOST only
 	Duplicated                   // a copy of one that was counted, at one of the points
+	Uncaptured                   // at one point only, and it passed the other, whose capture lost it
 	Injected                     // a TCP reset that its sender did not send: at the point of the receiver only
 	AnsweredBetween              // a reply that came from between the points, or the request that got it and went no further
 	Outside                      // at one point, at a time that the other capture does not cover
@@ -42,7 +43,7 @@ const (
 
 // String is the name in output.
 func (c Class) String() string {
-	return [...]string{"same", "retransmitted", "reordered", "late", "changed", "reframed", "lost", "extra", "duplicated", "injected", "answered_between", "outside"}[c]
+	return [...]string{"same", "retransmitted", "reordered", "late", "changed", "reframed", "lost", "extra", "duplicated", "uncaptured", "injected", "answered_between", "outside"}[c]
 }
 
 // isPair reports whether datagrams of the class are in both captures.
@@ -117,6 +118,7 @@ type Row struct {
 	// requests.
 	Appeared, Answered uint64
 	Injected           uint64 // of those that appeared, TCP resets
+	Uncaptured         uint64 // of those that arrived, at one point only, as the capture of the other lost them
 	Outside            uint64 // at one point, of which the other capture does not cover the time
 	Slowest            int64  // nanoseconds from point to point
 	FirstLost          [2]uint64
@@ -247,7 +249,7 @@ func (r *Result) Total(w Way) *Row {
 			all.Retransmitted, all.Injected = all.Retransmitted+o.Retransmitted, all.Injected+o.Injected
 			all.Late, all.Reordered, all.Changed = all.Late+o.Late, all.Reordered+o.Reordered, all.Changed+o.Changed
 			all.Duplicated, all.Appeared, all.Answered = all.Duplicated+o.Duplicated, all.Appeared+o.Appeared, all.Answered+o.Answered
-			all.Outside += o.Outside
+			all.Outside, all.Uncaptured = all.Outside+o.Outside, all.Uncaptured+o.Uncaptured
 			all.Slowest = max(all.Slowest, o.Slowest)
 		}
 	}

@@ -70,6 +70,10 @@ func (c *comparer) countAlone(s Side, d *datagram) {
 		r.Sent++
 		r.Arrived++
 	case d.class == Reframed:
+	case d.class == Uncaptured:
+		r.Sent++
+		r.Arrived++
+		r.Uncaptured++
 	case d.class == Injected:
 		r.Appeared++
 		r.Injected++

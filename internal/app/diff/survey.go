@@ -30,7 +30,7 @@ type sample struct {
 	src, dst end
 	ttl      uint8
 	isCommon bool // it was there more than once
-	hasPlace bool // of a segment, with its sequence number, which makes it one of a kind
+	hasPlace bool // with the sequence number of its segment, or its IP ID, which makes it one of a kind
 }
 
 // takeSurvey reads a capture to its end.
@@ -58,10 +58,15 @@ func (s *survey) add(id *identifier) func(*datagram, []byte) {
 			s.countServer(d.src)
 		}
 		x := sample{hash: d.hash, nanos: d.nanos, src: d.src, dst: d.dst, ttl: d.ttl}
-		if d.src.isTCP {
+		switch {
+		case d.src.isTCP:
 			x.hash, x.hasPlace = lru.Mix(d.hash, uint64(d.seq)), true
 			s.keep(x)
 			x.hash, x.hasPlace = lru.Mix(d.hash, 1<<32), false // of a polynomial, now spread over all values
+		case d.ipid != 0: // routers keep it
+			x.hash, x.hasPlace = lru.Mix(d.hash, 1<<33|uint64(d.ipid)), true
+			s.keep(x)
+			x.hash, x.hasPlace = d.hash, false
 		}
 		if d.src.isTCP && !d.isData() {
 			return // the flags of many connections are equal
@@ -174,7 +179,7 @@ func pairSamples(edge, host *survey, ours *hostset.Set) []sighting {
 	for hash, e := range edge.samples {
 		if h, ok := host.samples[hash]; ok && !e.isCommon && !h.isCommon {
 			all = append(all, sighting{e, h, edge.wayOf(e.src, e.dst, ours), float64(h.nanos - e.nanos)})
-			hasPlaces = hasPlaces || e.hasPlace
+			hasPlaces = hasPlaces || e.hasPlace && e.src.isTCP
 		}
 	}
 	return slices.DeleteFunc(all, func(x sighting) bool { return hasPlaces && x.edge.src.isTCP && !x.edge.hasPlace })
@@ -183,24 +188,39 @@ func pairSamples(edge, host *survey, ours *hostset.Set) []sighting {
 // pairEarly returns pairs of the first datagrams of both captures with equal contents, of which most
 // are wrong: where no content is there only once, as in requests without a challenge, only the pattern
 // of their times shows the difference of the clocks. If any have the same ends, only these are
-// returned.
+// returned, else those with the same client, else those with the same server: translation changes one of them.
 func pairEarly(edge, host *survey, ours *hostset.Set) []sighting {
-	byHash := map[uint64][]int{}
-	for j := range host.early {
-		byHash[host.early[j].hash] = append(byHash[host.early[j].hash], j)
-	}
-	for _, sameEnds := range [...]bool{true, false} {
+	for _, keeps := range [...][2]bool{{true, true}, {true, false}, {false, true}, {}} { // client, server
+		run := func(x *sample) uint64 {
+			client, server := x.src, x.dst
+			if edge.wayOf(x.src, x.dst, ours) == ToClient || host.wayOf(x.src, x.dst, ours) == ToClient {
+				client, server = server, client
+			}
+			if !keeps[0] {
+				client = end{}
+			}
+			if !keeps[1] {
+				server = end{}
+			}
+			return runKey(x.hash, &client, &server)
+		}
+		byRun := map[uint64][]int{}
+		for j := range host.early {
+			k := run(&host.early[j])
+			byRun[k] = append(byRun[k], j)
+		}
 		var all []sighting
 		used := map[uint64]int{}
-		for _, e := range edge.early {
+		for i := range edge.early {
+			e := &edge.early[i]
 			k := runKey(e.hash, &e.src, &e.dst)
 			if used[k]++; used[k] > maxEqual {
 				continue
 			}
-			for _, j := range byHash[e.hash][:min(len(byHash[e.hash]), maxEqual)] {
-				h := host.early[j]
-				if (h.src == e.src && h.dst == e.dst) == sameEnds && len(all) < maxVotes {
-					all = append(all, sighting{e, h, edge.wayOf(e.src, e.dst, ours), float64(h.nanos - e.nanos)})
+			others := byRun[run(e)]
+			for _, j := range others[:min(len(others), maxEqual)] {
+				if h := host.early[j]; len(all) < maxVotes {
+					all = append(all, sighting{*e, h, edge.wayOf(e.src, e.dst, ours), float64(h.nanos - e.nanos)})
 				}
 			}
 		}

@@ -84,6 +84,7 @@ type comparer struct {
 	sent    [2]*lru.Table[connKey, sentTo]
 	replies *lru.Table[replyKey, seenReply]
 	ttls    *lru.Table[end, uint8]
+	ids     [2]uint64         // pairs with different IP IDs, and with equal ones
 	answers map[uint64]answer // by frame, until they are listed
 	// reframed is by the frame of HOST that is listed, until it is.
 	reframed map[uint64]reframed

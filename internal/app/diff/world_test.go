@@ -24,7 +24,8 @@ type world struct {
 	rng *rand.Rand
 	// what happens, as shares of datagrams
 	loss, late, copies, changed, reordered, cached, reframed float64
-	lossAbove                                                int // payloads above it are lost on the way to clients
+	uncaptured                                               [2]float64 // share of what passes a point that its capture has not
+	lossAbove                                                int        // payloads above it are lost on the way to clients
 	// how the points differ
 	offset                    time.Duration
 	drift                     float64
@@ -210,8 +211,25 @@ func (w *world) translate(e netip.AddrPort) netip.AddrPort {
 	return e
 }
 
+// lose takes a datagram out of the captures that lose what passes their point.
+func (w *world) lose(s *sentDatagram) {
+	const neither = 2 // of the captures
+	for side := range w.uncaptured {
+		switch {
+		case s.only == 1-side || s.only == neither || w.uncaptured[side] == 0 || !w.happens(w.uncaptured[side]):
+		case s.only == side:
+			s.only = neither
+		default:
+			s.truth, s.only = Uncaptured, 1-side
+		}
+	}
+}
+
 // captures returns what both points capture, and sets the frames of what was sent.
 func (w *world) captures(t testing.TB) (all [2][]capture.Packet) {
+	for _, s := range w.sent {
+		w.lose(s)
+	}
 	type one struct {
 		at  time.Duration
 		s   *sentDatagram
