@@ -63,7 +63,9 @@ traffic, nothing is judged ("doubtful" in clock). Fragments are joined first. Wh
 cut packets, payloads are compared as far as both have them.
 
 What one capture does not cover is not judged: times before its first packet, after its
-last, and --wait before that. A datagram that takes longer than --wait is lost.
+last, and as long before that as datagrams usually take, and --late. One that takes longer
+than --wait is lost. What passed a point and is not in its capture, as a slow disk loses
+packets, is uncaptured, and not lost: replies, and other requests of the client, show it.
 
 With -o json the first line has the totals ("record":"summary"): packets_edge, packets_host,
 matched, lost (at EDGE only), extra (at HOST only), retransmitted, late, duplicated,

@@ -180,6 +180,14 @@ func (r *Result) Count(c Class) (n uint64) {
 	return n
 }
 
+// Uncaptured returns how many datagrams passed a side whose capture lost them.
+func (r *Result) Uncaptured(s Side) (n uint64) {
+	for w := range numWays {
+		n += r.Counts[s.other()][Uncaptured][w]
+	}
+	return n
+}
+
 // Matched returns how many datagrams are in both captures.
 func (r *Result) Matched() (n uint64) {
 	for c := range NumClasses {

@@ -51,6 +51,7 @@ func (x *Diff) writeSummary(w *writer, r *diff.Result) {
 		w.uint("others_"+name, n.Others)
 		w.uint("cut_"+name, n.Cut)
 		w.uint("incomplete_"+name, n.Incomplete)
+		w.uint("uncaptured_"+name, r.Uncaptured(diff.Side(s)))
 	}
 	w.uint("matched", r.Matched())
 	w.uint("lost", r.Count(diff.Lost))
@@ -188,6 +189,7 @@ func writeRowCounts(w *writer, row *diff.Row) {
 	w.uint("reordered", row.Reordered)
 	w.uint("changed", row.Changed)
 	w.uint("duplicated", row.Duplicated)
+	w.uint("uncaptured", row.Uncaptured)
 	w.uint("reframed", row.Reframed)
 	w.uint("appeared", row.Appeared)
 	w.uint("injected", row.Injected)

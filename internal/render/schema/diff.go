@@ -15,7 +15,7 @@ var (
 
 // rowCounts are the counts of what went one way.
 var rowCounts = []member{must("sent", count, "datagrams that were sent"), must("arrived", count, "that arrived"), must("missing", count, "that did not"), must("kept_between", count, "requests that were answered in between"),
-	must("retransmitted", count, "TCP segments that were sent again"), must("late", count, "that took longer than usual"), must("reordered", count, "that were overtaken"), must("changed", count, "with other bytes"), must("duplicated", count, "copies"),
+	must("retransmitted", count, "TCP segments that were sent again"), must("late", count, "that took longer than usual"), must("reordered", count, "that were overtaken"), must("changed", count, "with other bytes"), must("duplicated", count, "copies"), must("uncaptured", count, "of those that arrived, at one point only, as the capture of the other lost them"),
 	must("reframed", count, "of messages in other datagrams at host than at edge"), must("appeared", count, "that were not sent"), must("injected", count, "of them, TCP resets"), must("answered_between", count, "replies from in between"), must("outside", count, "at times that one capture does not cover"), may("slowest_ms", number, "longest time on the way")}
 
 func diffRecords() []Record {
@@ -23,7 +23,8 @@ func diffRecords() []Record {
 	for _, p := range points {
 		compared = append(compared, must("packets_"+p, count, "packets of "+p+" that were judged"))
 		captures = append(captures, must("packets_"+p, count, "packets of "+p), must("datagrams_"+p, count, "datagrams in "+p), must("segments_"+p, count, "TCP segments of consoles, compared"), must("outside_"+p, count, "that the other capture does not cover"),
-			must("unmatched_"+p, count, "that the display filter did not choose"), must("tcp_"+p, count, "other TCP segments, not compared"), must("others_"+p, count, "other packets, not compared"), must("cut_"+p, count, "that the snap length cut"), must("incomplete_"+p, count, "incomplete sets of IP fragments"))
+			must("unmatched_"+p, count, "that the display filter did not choose"), must("tcp_"+p, count, "other TCP segments, not compared"), must("others_"+p, count, "other packets, not compared"), must("cut_"+p, count, "that the snap length cut"), must("incomplete_"+p, count, "incomplete sets of IP fragments"),
+			must("uncaptured_"+p, count, "datagrams that passed there and are not in the capture"))
 	}
 	clock := []member{must("pairs", count, "that the clocks were compared by"), may("doubtful", boolean, "whether both have too little in common to be of the same traffic"), may("offset_ms", number, "of host's clock"), may("error_ms", ratio, "of the offset, at most"), may("drift_ppm", number, "of host's clock"),
 		may("drift_error_ppm", number, "of the drift"), may("reversed", boolean, "whether clients are behind host")}

@@ -166,6 +166,9 @@ func (p *diffPage) writeAdvice() {
 		p.writeLine(0, "What clients send came to HOST first: give the capture that is nearer to the clients first. Ways are counted as they are.")
 	}
 	for s, name := range diffSides {
+		if n := p.r.Uncaptured(diff.Side(s)); n > 0 {
+			p.writeLine(0, "The capture at %s lacks %s that passed there, as replies, or requests of the same clients, show: they count as arrived. Do: give its program a larger buffer.", name, digits.Counted(n, "datagram"))
+		}
 		if n := p.r.Captures[s].Dropped; n > 0 {
 			p.writeLine(0, "The program that captured at %s lost %s: what is missing there may have arrived.", name, digits.Counted(n, "packet"))
 		}
@@ -195,7 +198,7 @@ func (p *diffPage) writeKinds() {
 	slices.SortStableFunc(rows, func(a, b diff.Row) int { return cmp.Compare(b.Missing(), a.Missing()) })
 	for i := range rows {
 		row := &rows[i]
-		isCalm := row.Missing()+row.Retransmitted+row.Late+row.Reordered+row.Changed+row.Duplicated+row.Reframed+row.Appeared+row.Kept == 0
+		isCalm := row.Missing()+row.Retransmitted+row.Late+row.Reordered+row.Changed+row.Duplicated+row.Reframed+row.Appeared+row.Kept+row.Uncaptured == 0
 		switch {
 		case isCalm:
 			calm++
@@ -443,6 +446,8 @@ func (p *diffPage) describe(d *diff.Difference) (what, note string) {
 		return "other parts", p.describeFraming(d)
 	case diff.Duplicated:
 		return "copy", ""
+	case diff.Uncaptured:
+		return "not captured at " + diffSides[1-side], ""
 	case diff.AnsweredBetween:
 		if d.Way == diff.ToServer {
 			return "kept between", ""
