@@ -1,12 +1,14 @@
 package main
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"qsniff/capture/live"
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
 )
@@ -60,6 +62,22 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("want -, got +\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestCompletionOfInterfaces: no name that a shell or a terminal would act on is proposed.
+func TestCompletionOfInterfaces(t *testing.T) {
+	var all []live.Device
+	for _, name := range []string{"eth0", "$(id)", "a`id`", "a;id", "a\x1b[31m", "eth0.5@if7", "a\u202eb", "a'b", "a\xff", "-i", "br-1_2"} {
+		all = append(all, live.Device{Name: name, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}})
+	}
+	got := proposeInterfaces(all, "")
+	want := []string{"eth0\t192.0.2.1/24", "eth0.5@if7\t192.0.2.1/24", "-i\t192.0.2.1/24", "br-1_2\t192.0.2.1/24"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+	if got := proposeInterfaces(all, "$"); got != nil {
+		t.Errorf("got  %q\nwant nothing", got)
 	}
 }
 

@@ -174,13 +174,20 @@ func completeInterfaces(_ *cobra.Command, _ []string, word string) ([]cobra.Comp
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
+	return proposeInterfaces(all, word), cobra.ShellCompDirectiveNoFileComp
+}
+
+// proposeInterfaces returns the interfaces whose names begin with word. Linux lets a container call
+// one $(id): names that mean something to a shell or a terminal are not proposed.
+func proposeInterfaces(all []live.Device, word string) []cobra.Completion {
 	var found []cobra.Completion
 	for i := range all {
-		if in := &all[i]; strings.HasPrefix(in.Name, word) {
+		in := &all[i]
+		if strings.HasPrefix(in.Name, word) && shell.Quote(in.Name) == in.Name {
 			found = append(found, cobra.CompletionWithDesc(in.Name, strings.Join(interfaceAddresses(in), " ")))
 		}
 	}
-	return found, cobra.ShellCompDirectiveNoFileComp
+	return found
 }
 
 // processStart is the moment from which monotonic counts.

@@ -53,7 +53,8 @@ var (
 // testCodes are the findings of all protocols in one.
 func testCodes() dissect.PairCodes {
 	c, console := a2s.New().Proto().Pairs, rcon.New().Proto().Pairs
-	c.Budget, c.Chain = master.New().Proto().Pairs.Budget, master.New().Proto().Pairs.Chain
+	m := master.New().Proto().Pairs
+	c.Budget, c.Chain, c.Silent = m.Budget, m.Chain, m.Silent
 	c.Guessing, c.Stale = console.Guessing, console.Stale
 	c.OldConsole = goldsource.New(a2s.New()).Proto().Pairs.OldConsole
 	return c

@@ -309,9 +309,30 @@ func TestOverBudget(t *testing.T) {
 		{"the limit", pages(29, "%") + " | 29 a>A M ask | 29 a>A M silence | 95 a>A M ask | 95 a>A M silence", ""},
 		{"not so fast", repeat(30, "%0 a>A M ask | %0 a<A P answer") + " | 300 a>A M ask | 300 a>A M silence | 304 a>A M ask | 304 a>A M silence", ""},
 		{"one is lost", pages(30, "%") + " | 31 a>A M ask | 31 a>A M silence", ""},
-		{"never answered", repeat(40, "% a>A M ask | % a>A M silence"), ""},
 		{"several clients", repeat(20, "% a>A M ask | % a<A P answer | % b>A M ask | % b<A P answer") + silent, ""},
 		{"answered again", pages(40, "%"), ""},
+	})
+}
+
+// A master server counts as silent if it never answered a client, or not for five minutes.
+func TestSilentMaster(t *testing.T) {
+	const answered = "0 a>A M ask | 0 a<A P answer | "
+	unanswered := func(at, again string) string {
+		return strings.NewReplacer("%", at, "@", again).Replace("% a>A M ask | % a>A M silence | @ a>A M ask | @ a>A M silence")
+	}
+	checkHosts(t, []hostsCase{
+		{"never answered, in a capture without any reply", repeat(40, "% a>A M ask | % a>A M silence"), "MST-02 note [1 2]"},
+		{"never answered, others are", "0 b>A M ask | 0 b<A P answer | " + unanswered("1", "2"), "MST-02 warn [3 4]"},
+		{"never answered, with a gap", "0 b>A M ask | 0 b<A P answer | 1 ! | " + unanswered("1", "2"), "MST-02 note [3 4]"},
+		{"a gap before", "0 b>A M ask | 0 b<A P answer | 0.5 ! | " + unanswered("1", "2"), "MST-02 warn [3 4]"},
+		{"one is lost", "0 b>A M ask | 0 b<A P answer | 1 a>A M ask | 1 a>A M silence", ""},
+		{"lost one by one", "0 b>A M ask | 0 b<A P answer | " + repeat(3, "% a>A M ask | % a>A M silence | % a>A M ask | % a<A P answer"), ""},
+		{"not for five minutes", answered + unanswered("299", "301"), "MST-02 warn [3 4]"},
+		{"five minutes ago", answered + unanswered("299", "300"), ""},
+		{"lately", answered + unanswered("30", "60"), ""},
+		{"once until an answer", answered + unanswered("301", "302") + " | " + unanswered("303", "304"), "MST-02 warn [3 4]"},
+		{"again after an answer", answered + unanswered("301", "302") + " | 303 a>A M ask | 303 a<A P answer | " + unanswered("604", "605"),
+			"MST-02 warn [3 4], MST-02 warn [7 8]"},
 	})
 }
 

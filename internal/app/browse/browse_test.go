@@ -197,3 +197,70 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// TestHostile: whatever a capture and its file hold, no screen has anything that acts on the terminal, or is wider or
+// longer than it.
+func TestHostile(t *testing.T) {
+	names, err := filepath.Glob("../../../pcapfiles/hostile/*.pcap")
+	if err != nil || len(names) < 30 {
+		t.Fatal(len(names), err)
+	}
+	ping, err := os.ReadFile("../../../pcapfiles/hostile/name-ansi.pcap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a\x1b]0;a title\a.pcap", "a\nb\r.pcap", "a\u202egnp.pcap", "a\u009b31m\xff.pcap", strings.Repeat("é", 120) + ".pcap"} {
+		name = filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(name, ping, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	for i, name := range names {
+		if testing.Short() && i%3 != 0 && !strings.Contains(name, "/name-") && !strings.Contains(name, "rcon") && i < len(names)-5 {
+			continue
+		}
+		for _, ascii := range []bool{false, true} {
+			m, err := New(t.Context(), options(t, name), "", terminal.Look{ASCII: ascii})
+			if err != nil {
+				t.Fatalf("%q: %v", name, err)
+			}
+			m.hasTick = true
+			m.Update(tea.WindowSizeMsg{Width: 90, Height: 24})
+			settle(t, m, nil)
+			for _, key := range []string{"G", "tab", "G", "tab", "G", "z", "up", "enter", "z", "tab", "up", "enter", "?", "esc", "up", "up"} {
+				keys(t, m, key)
+				checkHarmless(t, name, m, 90, 24, ascii)
+			}
+			keys(t, m, "/")
+			for _, key := range []string{"\x1b", "\u202e", "\u009b", "é", "enter"} {
+				keys(t, m, key)
+				checkHarmless(t, name, m, 90, 24, ascii)
+			}
+		}
+	}
+}
+
+// checkHarmless checks what any screen of a size must be.
+func checkHarmless(t *testing.T, name string, m *Model, width, height int, ascii bool) {
+	t.Helper()
+	v := m.View()
+	lines := strings.Split(v.Content, "\n")
+	if len(lines) > height || v.WindowTitle != "" && v.WindowTitle != terminal.Clean(v.WindowTitle) {
+		t.Errorf("%q: %d lines, title %q", name, len(lines), v.WindowTitle)
+	}
+	if strings.Contains(v.Content, "\x1b]") {
+		t.Errorf("%q: a sequence of the capture: %q", name, v.Content)
+	}
+	for _, l := range lines {
+		plain := ansi.Strip(l)
+		if ansi.StringWidth(l) > width || plain != terminal.Clean(plain) {
+			t.Errorf("%q: %d cells: %q", name, ansi.StringWidth(l), l)
+		}
+		for _, c := range plain {
+			if c < ' ' || ascii && c > '~' {
+				t.Fatalf("%q: %q on the screen: %q", name, c, plain)
+			}
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"qsniff/internal/base/display"
 )
 
 // Mistake is what is wrong with what was entered, and where: bytes [From, To).
@@ -70,9 +72,29 @@ func (in *Input) Update(msg tea.Msg) (text string, accepted bool, cmd tea.Cmd) {
 			return "", false, nil
 		}
 	}
-	in.field, cmd = in.field.Update(msg)
+	in.field, cmd = in.field.Update(withoutHidden(msg))
 	in.mistake, in.choices = nil, nil
 	return "", false, cmd
+}
+
+// withoutHidden returns a key or a paste without characters that would be no part of what is seen of
+// the line: marks of direction turn what follows them.
+func withoutHidden(msg tea.Msg) tea.Msg {
+	visible := func(r rune) rune {
+		if r >= 0x80 && !display.Visible(r) {
+			return -1
+		}
+		return r
+	}
+	switch m := msg.(type) {
+	case tea.PasteMsg:
+		m.Content = strings.Map(visible, m.Content)
+		return m
+	case tea.KeyPressMsg:
+		m.Text = strings.Map(visible, m.Text)
+		return m
+	}
+	return msg
 }
 
 // complete adds to the text what all ways to go on begin with, and shows these if that is

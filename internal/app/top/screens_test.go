@@ -216,7 +216,7 @@ func checkScreen(t *testing.T, where string, m *Model, width int, ascii bool) {
 		}
 	}
 	text := ansi.Strip(content)
-	if strings.ContainsAny(text, "\x1b\u009b\r\t\b\a\u202e\u2066\u200d\u0085") || strings.Contains(content, "]52") && strings.Contains(content, "\x1b]") {
+	if strings.ContainsAny(text, "\x1b\u009b\r\t\b\a\u202e\u2066\u200d\u0085") || strings.Contains(content, "\x1b]0;") {
 		t.Errorf("%s: %q", where, text)
 	}
 	for _, c := range text {

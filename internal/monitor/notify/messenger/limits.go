@@ -56,7 +56,15 @@ const (
 	// under attack maybe minutes.
 	reportTime = 10 * time.Minute
 
-	// longestDatagram is how many bytes a message to a log of the system has. Chosen: rsyslog takes
-	// 8 KiB by default, and journald as much as a datagram may have.
+	// longestDatagram is how many bytes a message to syslog has. Chosen: rsyslog takes 8 KiB by
+	// default.
 	longestDatagram = 8 << 10
+
+	// longestParam is how many bytes a value in a message to syslog has, before escaping. Chosen: no
+	// value of ours is longer than an address with its protocol, and the name of a server has 64.
+	longestParam = 256
+
+	// longestField is how many bytes a value for journald has. Chosen: thirty of them fit into a
+	// datagram, which Linux limits to 208 KiB by default.
+	longestField = 4 << 10
 )

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"qsniff/internal/base/display"
 	"qsniff/internal/monitor/notify"
 )
 
@@ -94,23 +95,41 @@ func severityOf(n *notify.Note) int {
 }
 
 // syslogMessage returns a message of RFC 5424 with the facility daemon and the note as structured
-// data, under the number for examples: qsniff has none of its own.
+// data, under the number for examples: qsniff has none of its own. It is one line of UTF-8: relays
+// that end messages with a line feed make no other of it. Values for which there is no room are
+// cut, or missing.
 func syslogMessage(n *notify.Note, lost uint64, host string, pid int) []byte {
 	const daemon = 3
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<%d>1 %s %s qsniff %d %s [qsniff@32473", daemon<<3|severityOf(n), time.Unix(0, n.Nanos).UTC().Format("2006-01-02T15:04:05.000000Z"),
-		notify.Cut(strings.ReplaceAll(host, " ", "-"), 255), pid, n.Record)
+		notify.Cut(strings.Map(printable, host), 255), pid, n.Record)
+	text := notify.Cut(visible(summary(n)), longestText)
+	const brackets = "] "
 	for _, v := range variables(n, lost) {
 		switch name := strings.ToLower(strings.TrimPrefix(v.Name, "QSNIFF_")); name {
 		case "text", "advice", "time", "record":
 		default:
-			fmt.Fprintf(&b, ` %s="%s"`, name, paramEscaper.Replace(v.Value))
+			param := fmt.Sprintf(` %s="%s"`, name, paramEscaper.Replace(notify.Cut(visible(v.Value), longestParam)))
+			if b.Len()+len(param)+len(brackets)+len(text) <= longestDatagram {
+				b.WriteString(param)
+			}
 		}
 	}
-	b.WriteString("] ")
-	b.WriteString(notify.Cut(summary(n), longestText))
-	return b.Bytes()[:min(b.Len(), longestDatagram)]
+	b.WriteString(brackets)
+	b.WriteString(text)
+	return b.Bytes()
 }
+
+// printable returns r, or a dash where a name of a host in RFC 5424 has none.
+func printable(r rune) rune {
+	if r <= ' ' || r > '~' {
+		return '-'
+	}
+	return r
+}
+
+// visible returns text with what acts on terminals or ends lines written out.
+func visible(s string) string { return string(display.AppendVisible(nil, []byte(s))) }
 
 var paramEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `]`, `\]`)
 
@@ -120,7 +139,8 @@ func summary(n *notify.Note) string {
 }
 
 // journalMessage returns a datagram of journald's native protocol. A value with a line break would
-// begin another field: such values are written with their length.
+// begin another field: such values are written with their length. A datagram has no room for values
+// of any length.
 func journalMessage(n *notify.Note, lost uint64) []byte {
 	var b bytes.Buffer
 	add := func(name, value string) {
@@ -136,7 +156,7 @@ func journalMessage(n *notify.Note, lost uint64) []byte {
 	add("PRIORITY", fmt.Sprint(severityOf(n)))
 	add("SYSLOG_IDENTIFIER", "qsniff")
 	for _, v := range variables(n, lost) {
-		add(v.Name, v.Value)
+		add(v.Name, notify.Cut(v.Value, longestField))
 	}
 	return b.Bytes()
 }
