@@ -4,10 +4,10 @@ import { test, after, before } from "node:test";
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { execFileSync } from "node:child_process";
-import { createReadStream, existsSync, openSync, readFileSync, statSync, writeSync, closeSync, writeFileSync } from "node:fs";
+import { copyFileSync, createReadStream, existsSync, openSync, readFileSync, readdirSync, statSync, writeSync, closeSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { join, normalize, extname } from "node:path";
-import { closeBrowser, goTo, openPage, program, root, rowsOf, scratch, settle, textOf, violations } from "./page.mjs";
+import { closeBrowser, exchangeLinks, goTo, holdsNothing, openPage, program, root, rowsOf, scratch, settle, textOf, views, violations } from "./page.mjs";
 import { flood } from "./flood.mjs";
 
 const folder = join(root, "page");
@@ -95,6 +95,22 @@ test("a dropped capture becomes a report, which is saved as one file", async () 
   assert.match(await textOf(report, ".verdict"), /8 packets/);
   assert.deepEqual(report.faults, []);
   await report.close();
+});
+
+test("hostile captures, in files whose names are markup, turn text and have two lines", async () => {
+  const page = await open();
+  const hostile = readdirSync(capture("hostile")).filter((n) => n.endsWith(".pcap")).map((n) => capture(`hostile/${n}`));
+  assert.ok(hostile.length > 20);
+  const named = ["<img src=x onerror=alert(1)><script>alert(2)<", "\u202egnp.\u2066x\u200b", "a\nb\u001b[31m\"'&amp;"].map((n) => join(scratch, `${n}.pcap`));
+  for (const name of named) copyFileSync(capture("hostile/name-html.pcap"), name);
+  await choose(page, ...named, ...hostile);
+  await page.waitForSelector(".verdict");
+  for (const hash of [...views, ...(await exchangeLinks(page)).slice(0, 40)]) {
+    await goTo(page, hash);
+    await holdsNothing(page, hash);
+  }
+  assert.deepEqual(page.faults, []);
+  await page.close();
 });
 
 test("a large capture shows progress, can be cancelled, and what was left out is read on demand", async () => {

@@ -4,14 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { closeBrowser, goTo, makeReport, openPage, root, scratch } from "./page.mjs";
+import { closeBrowser, exchangeLinks, goTo, holdsNothing, makeReport, openPage, root, scratch, views } from "./page.mjs";
 
 after(closeBrowser);
-
-const views = ["#/", "#/servers", "#/exchanges", "#/incidents", "#/findings", "#/about"];
-
-// What must not be on a page as such: controls but line breaks and tabs, and what changes the order of text.
-const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/;
 
 test("every hostile capture", async () => {
   const folder = join(root, "pcapfiles", "hostile");
@@ -47,23 +42,6 @@ test("every text of a report is nasty, and 64 KiB long", async () => {
   assert.deepEqual(page.faults, []);
   await page.close();
 });
-
-async function exchangeLinks(page) {
-  await goTo(page, "#/exchanges");
-  return page.$$eval("tbody td:first-child a", (links) => links.map((a) => a.getAttribute("href")));
-}
-
-async function holdsNothing(page, hash) {
-  const found = await page.evaluate(() => ({
-    made: [...document.querySelectorAll("main img, main script, main iframe, main object, main style, [onerror], [onload]")].map((e) => e.outerHTML),
-    text: document.body.innerText,
-    title: document.title,
-    tall: Math.max(0, ...[...document.querySelectorAll("td")].map((e) => e.offsetHeight)),
-  }));
-  assert.deepEqual(found.made, [], hash);
-  assert.doesNotMatch(found.text + found.title, unseen, hash);
-  assert.ok(found.tall < 600, `${hash} has a cell ${found.tall} pixels tall`);
-}
 
 // alter writes a report anew with a changed document, as the program would.
 function alter(url, change) {

@@ -1,4 +1,5 @@
 // Helpers of tests: reports made by the program, and a browser that watches what they do.
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -66,6 +67,31 @@ export const settle = (page) => page.evaluate(() => new Promise((done) => reques
 export const textOf = (page, selector) => page.$eval(selector, (e) => e.innerText);
 export const rowsOf = (page, selector = "tbody tr") => page.$$eval(selector, (rows) => rows.map((r) => [...r.children].map((c) => c.innerText.trim())));
 export const hashOf = (page) => page.evaluate(() => location.hash);
+
+/** views are the addresses behind # that every report has. */
+export const views = ["#/", "#/servers", "#/exchanges", "#/incidents", "#/findings", "#/about"];
+
+// What must not be on a page as such: controls but line breaks and tabs, and what changes the order of text.
+const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/;
+
+/** exchangeLinks returns the addresses of the exchanges that are listed. */
+export async function exchangeLinks(page) {
+  await goTo(page, "#/exchanges");
+  return page.$$eval("tbody td:first-child a", (links) => links.map((a) => a.getAttribute("href")));
+}
+
+/** holdsNothing checks that no text of a capture became more than text on the view at hash. */
+export async function holdsNothing(page, hash) {
+  const found = await page.evaluate(() => ({
+    made: [...document.querySelectorAll("main img, main script, main iframe, main object, main style, [onerror], [onload]")].map((e) => e.outerHTML),
+    text: document.body.innerText,
+    title: document.title,
+    tall: Math.max(0, ...[...document.querySelectorAll("td")].map((e) => e.offsetHeight)),
+  }));
+  assert.deepEqual(found.made, [], hash);
+  assert.doesNotMatch(found.text + found.title, unseen, hash);
+  assert.ok(found.tall < 600, `${hash} has a cell ${found.tall} pixels tall`);
+}
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
