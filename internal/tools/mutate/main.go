@@ -214,11 +214,11 @@ func (r *runner) try(m *mutant) (by string, compiles bool, err error) {
 	if build.Run() != nil {
 		return "", false, nil
 	}
-	if by := r.test(env, "./"+dir); by != "" {
+	if by := r.test(env, packageTime, "./"+dir); by != "" {
 		return by, true, nil
 	}
 	// The output of every capture notices most of what the tests of a package do not.
-	if by := r.test(env, "./cmd/qsniff", "-run", "TestGolden"); by != "" {
+	if by := r.test(env, packageTime, "./cmd/qsniff", "-run", "TestGolden"); by != "" {
 		return by, true, nil
 	}
 	importers := slices.DeleteFunc(slices.Clone(r.importers[r.module+"/"+dir]), func(p string) bool {
@@ -231,17 +231,25 @@ func (r *runner) try(m *mutant) (by string, compiles bool, err error) {
 	slices.SortStableFunc(importers, func(a, b string) int {
 		return cmp.Compare(strings.Count(a, "/cmd/"), strings.Count(b, "/cmd/"))
 	})
-	return r.test(env, importers...), true, nil
+	return r.test(env, importersTime, importers...), true, nil
 }
 
 // failure matches the line of a test or a package that failed.
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^FAIL\s+(\S+)|^panic: (.*)`)
 
-// test runs go test and returns what failed; it ends at the first package that does.
-// The memory of a test is limited, as a mutant may allocate for ever.
-func (r *runner) test(env []string, args ...string) string {
-	cmd := exec.Command("go", append([]string{"test", "-short", "-failfast", "-vet=off", "-ldflags=-w", "-p=1", "-timeout=5m",
-		`-exec=sh -c 'ulimit -v 16000000; exec "$0" "$@"'`}, args...)...)
+// packageTime and importersTime are how many seconds of a processor the tests of a package may take, or those of
+// one that imports it: a mutant may loop for ever, and other work on the machine is no reason to call it killed.
+// Chosen: the longest tests of a changed package take 15 s, and those of the command two minutes.
+const (
+	packageTime   = 60
+	importersTime = 600
+)
+
+// test runs go test and returns what failed; it ends at the first package that does. Time and memory
+// of each package's tests are limited, as a mutant may allocate for ever, too.
+func (r *runner) test(env []string, seconds int, args ...string) string {
+	cmd := exec.Command("go", append([]string{"test", "-short", "-failfast", "-vet=off", "-ldflags=-w", "-p=1", "-timeout=30m",
+		fmt.Sprintf(`-exec=sh -c 'ulimit -v 16000000; ulimit -t %d; exec "$0" "$@"'`, seconds)}, args...)...)
 	cmd.Env = env
 	out, err := cmd.CombinedOutput()
 	if err == nil {
