@@ -43,7 +43,7 @@ var (
 	typeXfire = dissect.Type{Name: "EYE3", Reply: true, Asks: dissect.AskPresence, Wire: []dissect.Pattern{dissect.Begins("EYE3")},
 		Doc:     "server alone, from MTA",
 		Summary: []*dissect.Def{&defName, &defMap, &defOnline, &defPlayers, &defMax, &defGame, &defGametype},
-		Fields:  []*dissect.Def{&defGame, &defName, &defGametype, &defMap, &defVersion, &defOnline, &defPassword, &defPlayers, &defMax}}
+		Fields:  []*dissect.Def{&defGame, &defName, &defGametype, &defMap, &defVersion, &defOnline, &defExtras, &defPassword, &defPlayers, &defMax}}
 	typeVersion = dissect.Type{Name: "ASE_VERSION", Reply: true, Asks: dissect.AskVersion, Wire: wireVersion, OnlyAsked: true,
 		Doc: "version as bare text, from MTA", Summary: []*dissect.Def{&defVersion},
 		Fields: []*dissect.Def{&defVersion}}

@@ -201,6 +201,7 @@ func TestAllocations(t *testing.T) {
 
 func FuzzDissect(f *testing.F) {
 	for _, in := range []string{full, light, xfire, later, `72 " mtasa"`, `"1.6"`, leading + `01 01 04 "Ann" 00 "xyz"`,
+		`"EYE3" 04 "mta" 02 "n" 02 "g" 06 "m" 00 "1" 00 "x" 02 "1" 00 01 02`, // an item that is not known
 		short + `14 "m" 00 "1" 00 "2" 00 "3" 00 "4" 00 "5" 00 "6" 00 "7" 00 "8" 00 "a" 04 "1.0" 00 00 02 20`} {
 		f.Add(hextest.Bytes(f, in), uint16(0), uint16(0))
 	}

@@ -133,7 +133,7 @@ var (
 var (
 	typeInfostringReply = dissect.Type{Name: "INFOSTRING_RESPONSE", Wire: wordPatterns("infostringresponse"), Reply: true, Asks: dissect.AskInfo, Unmistakable: true, Doc: "information as keys and values",
 		Summary: []*dissect.Def{&defPairs},
-		Fields:  []*dissect.Def{&defPairs}}
+		Fields:  []*dissect.Def{&defPairs, &defText, &defTextSecret}}
 	typeXashInfo = dissect.Type{Name: "XASH_INFO", Wire: wordPatterns("info\n", "netinfo "), Reply: true, Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules,
 		Doc: "information of Xash3D as keys and values", Summary: []*dissect.Def{&defPairs, &defText},
 		Fields: []*dissect.Def{&defPairs, &defNetContext, &defNetType, &defText, &defTextSecret}}

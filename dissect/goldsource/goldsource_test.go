@@ -128,6 +128,7 @@ func FuzzDissect(f *testing.F) {
 		f.Add(hextest.Bytes(f, in), uint16(0), uint8(0), uint16(0))
 		f.Add(hextest.Bytes(f, in), uint16(0), uint8(wire.GoldSource), uint16(dissect.AskRcon|dissect.AskInfo))
 	}
+	f.Add([]byte("\xff\xff\xff\xffinfostringresponse said"), uint16(0), uint8(0), uint16(0))
 	f.Fuzz(func(t *testing.T, b []byte, missing uint16, engine uint8, asked uint16) {
 		c := dissecttest.Context(len(b) + int(missing))
 		c.FromSplit = wire.Engine(engine % 4)
