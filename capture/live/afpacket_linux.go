@@ -62,6 +62,9 @@ func openAFPacket(at target, o *Options) (handle, error) {
 	} {
 		if err := step.do(o); err != nil {
 			s.close()
+			if errors.Is(err, ErrFilter) {
+				return nil, err
+			}
 			if errors.Is(err, unix.ENETDOWN) {
 				return nil, downError(at.name)
 			}
@@ -75,8 +78,8 @@ func openAFPacket(at target, o *Options) (handle, error) {
 	return s, nil
 }
 
-// attachFilter has the kernel run the automatic filter, or a program that cuts every
-// packet to the snap length.
+// attachFilter has the kernel run the filter, or a program that cuts every packet to the
+// snap length.
 func (s *packetSocket) attachFilter(o *Options) error {
 	program := []bpf.Instruction{bpf.RetConstant{Val: uint32(o.Snap)}}
 	if o.AutoFilter != nil {
@@ -90,6 +93,9 @@ func (s *packetSocket) attachFilter(o *Options) error {
 		}
 	}
 	raw, err := bpf.Assemble(program)
+	if o.expr != nil {
+		raw, err = o.program(s.at.name, s.linkType, false)
+	}
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,9 @@ const (
 	controlRoom = 128
 )
 
+// isDatagrams reports whether a name of Options.Interfaces is a socket.
+func isDatagrams(name string) bool { return strings.HasPrefix(name, DatagramPrefix) }
+
 // openDatagrams opens a socket at exactly the address in a name.
 func openDatagrams(name string, o *Options) (handle, error) {
 	at, err := parseDatagrams(name)

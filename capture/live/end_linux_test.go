@@ -171,7 +171,8 @@ func TestErrors(t *testing.T) {
 		{"down", Options{Interfaces: []string{"d0"}}, ErrDown, "d0: interface is down", "sudo ip link set d0 up"},
 		{"twice", Options{Interfaces: []string{"lo", "lo"}}, nil, "lo: given beside lo: its packets would come twice", "name each interface once, or any alone"},
 		{"beside any", Options{Interfaces: []string{"lo", "any"}}, nil, "any: given beside lo: its packets would come twice", "name each interface once, or any alone"},
-		{"filter on the ring", Options{Interfaces: []string{"lo"}, Filter: "udp", Backend: AFPacket}, ErrFilter, `filter "udp": only libpcap compiles the filter language of tcpdump`, "libpcap"},
+		{"rare word on the ring", Options{Interfaces: []string{"lo"}, Filter: "udp and mpls", Backend: AFPacket}, ErrFilter, `filter "udp and mpls": "mpls" is a word of tcpdump that only libpcap compiles`, "libpcap"},
+		{"filter of a mirror", Options{Interfaces: []string{"tzsp:127.0.0.1:37008"}, Filter: "udp"}, ErrFilter, `filter "udp": it would see the datagrams of the mirror, not the packets in them`, "-Y"},
 	} {
 		_, err := try(ns, tc.in)
 		var e *Error

@@ -69,16 +69,6 @@ func filterError(iface, filter, reason string) *Error {
 		Hint: `the language is that of tcpdump (man 7 pcap-filter): "udp port 27015 or tcp port 27015"`}
 }
 
-// filterNeedsLibpcap is about a filter for the backend without a compiler.
-func filterNeedsLibpcap(filter string) *Error {
-	e := filterError("", filter, "only libpcap compiles the filter language of tcpdump")
-	e.Hint = "use the backend libpcap"
-	if !HasLibpcap {
-		e.Hint = "leave the filter out or use the automatic one, or build with CGO_ENABLED=1 and the headers of libpcap"
-	}
-	return e
-}
-
 // shellWord quotes s for a command that is pasted into a shell.
 func shellWord(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+-@:"

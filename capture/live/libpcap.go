@@ -148,6 +148,13 @@ func (h *libpcapHandle) setFilter(o *Options) error {
 		if o.Filter == "" {
 			return nil
 		}
+		raw, err := o.program(h.at.name, h.linkType, true)
+		switch {
+		case err != nil:
+			return err
+		case raw != nil:
+			return h.attach(raw, o.Filter)
+		}
 		if err := h.handle.SetBPFFilter(o.Filter); err != nil {
 			return filterError(h.at.name, o.Filter, err.Error())
 		}
@@ -161,12 +168,17 @@ func (h *libpcapHandle) setFilter(o *Options) error {
 	if err != nil {
 		return fmt.Errorf("%s: automatic filter: %w", h.at.name, err)
 	}
+	return h.attach(raw, o.AutoFilter.String())
+}
+
+// attach sets a program; what is what it keeps, for people.
+func (h *libpcapHandle) attach(raw []bpf.RawInstruction, what string) error {
 	program := make([]pcap.BPFInstruction, len(raw))
 	for i, r := range raw {
 		program[i] = pcap.BPFInstruction{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
 	}
 	if err := h.handle.SetBPFInstructionFilter(program); err != nil {
-		return filterError(h.at.name, o.AutoFilter.String(), err.Error())
+		return filterError(h.at.name, what, err.Error())
 	}
 	return nil
 }

@@ -8,8 +8,8 @@
 //
 // There are two backends. AF_PACKET is the kernel's own ring of blocks (TPACKET_V3), read
 // without any library; builds for Linux have it. libpcap, opened and read through
-// gopacket's public API, compiles the filter language of tcpdump, and captures where
-// there is no AF_PACKET; builds with cgo have it. Both deliver the same packets, apart
+// gopacket's public API, captures where there is no AF_PACKET, and compiles the few words
+// of tcpdump's filter language that capture/pcapfilter does not; builds with cgo have it. Both deliver the same packets, apart
 // from the header of those of Any. What needs the socket itself AF_PACKET has alone.
 //
 // On Linux AF_PACKET is the default: in a flood of 100,000 queries a second, decoding and
@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"qsniff/capture"
+	"qsniff/capture/pcapfilter"
 )
 
 // Any is the name that stands for all interfaces, also those that come later.
@@ -36,7 +37,7 @@ type Backend uint8
 
 // The backends.
 const (
-	Auto     Backend = iota // AFPacket on Linux, but Libpcap for a Filter; elsewhere Libpcap
+	Auto     Backend = iota // AFPacket on Linux, but Libpcap for a Filter that it alone compiles; elsewhere Libpcap
 	Libpcap                 // libpcap, through gopacket
 	AFPacket                // the kernel's ring, Linux only
 )
@@ -67,7 +68,7 @@ type Options struct {
 	Interfaces []string
 
 	// Filter is what to keep, in the language of tcpdump (man 7 pcap-filter); ""
-	// keeps everything. It needs the backend Libpcap.
+	// keeps everything. A few rare words need the backend Libpcap (see capture/pcapfilter).
 	Filter string
 
 	// AutoFilter, if set, has the kernel keep only what may be a query. It takes the
@@ -95,6 +96,9 @@ type Options struct {
 	// Reopen, if set, has the capture wait for an interface that goes down or vanishes. Without it Read
 	// returns an error then.
 	Reopen *Reopen
+
+	expr         *pcapfilter.Expr // Filter, unless that is empty
+	needsLibpcap bool             // or it needs libpcap
 }
 
 // Open begins to capture. It needs the right to open packet sockets; nothing later
@@ -123,7 +127,7 @@ func Open(o Options) (*Source, error) {
 
 // addInterface opens an interface and adds it to the inputs.
 func (s *Source) addInterface(index int, name string, o *Options) error {
-	isSocket := strings.HasPrefix(name, DatagramPrefix)
+	isSocket := isDatagrams(name)
 	at := target{name: name}
 	var err error
 	if !isSocket {
@@ -187,12 +191,12 @@ func (o *Options) validate() error {
 	case o.Filter != "" && o.AutoFilter != nil:
 		return errors.New("filter and automatic filter: only one can be in the kernel")
 	}
+	if err := o.parseFilter(); err != nil {
+		return err
+	}
 	o.setDefaults()
 	if err := o.Backend.checkAvailable(); err != nil {
 		return err
-	}
-	if o.Filter != "" && o.Backend != Libpcap {
-		return filterNeedsLibpcap(o.Filter)
 	}
 	return o.AutoFilter.validate()
 }
@@ -211,7 +215,7 @@ func (o *Options) setDefaults() {
 	o.Delay = max(o.Delay.Round(time.Millisecond), time.Millisecond)
 	if o.Backend == Auto {
 		o.Backend = AFPacket
-		if !HasAFPacket || HasLibpcap && o.Filter != "" {
+		if !HasAFPacket || o.needsLibpcap {
 			o.Backend = Libpcap
 		}
 	}

@@ -36,9 +36,10 @@ const example = "dissect/example"
 var allowed = map[string][]string{
 	"capture":                           {"capture/..."},
 	"capture/file":                      {"capture"},
-	"capture/live":                      {"capture"},
+	"capture/live":                      {"capture", "capture/pcapfilter"},
 	"capture/ring":                      {"capture", "capture/file"},
 	"capture/keep":                      {"capture", "capture/..."},
+	"capture/pcapfilter":                {},
 	"capture/play":                      {"capture"},
 	"capture/recent":                    {"capture", "capture/packet"},
 	"capture/packet":                    {},
