@@ -40,7 +40,7 @@ func (o *captureOptions) registerCapture(cmd *cobra.Command, about string) {
 	f.IntVarP(&o.snap, "snaplen", "s", 0, "keep `N` bytes of a packet at most (0: all)")
 	f.VarP(&o.buffer, "buffer", "B", "what the kernel holds while this program is busy (default 32M an interface)")
 	f.BoolVar(&o.promiscuous, "promiscuous", false, "capture what is meant for other hosts, too")
-	f.Var(cli.OneOf(&o.backend, "auto", "libpcap", "afpacket"), "backend", "auto takes afpacket on Linux, but libpcap for -f; elsewhere libpcap")
+	f.Var(cli.OneOf(&o.backend, "auto", "libpcap", "afpacket"), "backend", "auto takes afpacket on Linux, elsewhere libpcap")
 	f.BoolVar(&o.noSandbox, "no-sandbox", false, "keep all rights while decoding")
 	propose(cmd, "interface", completeInterfaces)
 	for _, name := range []string{"capture-filter", "snaplen", "buffer"} {
