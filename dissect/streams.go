@@ -2,6 +2,8 @@ package dissect
 
 import (
 	"slices"
+
+	"qsniff/dissect/finding"
 )
 
 // Claim is what a registry makes of the bytes where a message may begin in a
@@ -43,6 +45,16 @@ func (r *Registry) OnPort(d StreamDissector, port uint16) bool {
 		}
 	}
 	return false
+}
+
+// StreamAt returns the first protocol over TCP whose servers are usually met at a port, nil if there is none.
+func (r *Registry) StreamAt(port uint16) *Proto {
+	for i, d := range r.streams {
+		if r.tcp.at(port).has(i) {
+			return d.Proto()
+		}
+	}
+	return nil
 }
 
 // OnStreamPort reports whether servers of any protocol over TCP are usually met at a port.
@@ -90,6 +102,7 @@ type Stream struct {
 	Dir     Direction
 	Session Session // nil while nothing is known of the connection
 	Frame   uint64  // the packet that completed the message
+	Nanos   int64   // and its time
 	// Opened is set where the capture has both ends' first packets. Without them a
 	// message that was not seen may have been sent all the same.
 	Opened bool
@@ -105,6 +118,22 @@ type Stream struct {
 	// Frames is filled by StreamDissector.Joined: the packets that completed the
 	// parts of a reply, in order.
 	Frames []uint64
+}
+
+// Ending is how a connection came to the point from which on its server sends nothing more.
+type Ending struct {
+	// By is the direction of who ended the connection: ToServer is its client, ToClient its server. It is
+	// Unsure where neither did: the capture ended, or the connection was silent for very long.
+	By      Direction
+	IsReset bool  // with a reset
+	Nanos   int64 // when
+}
+
+// EndReporter is implemented by a StreamDissector that finds something in how a connection ends.
+type EndReporter interface {
+	// ReportEnd returns what the end of c.Stream.Session shows: a finding without place, and a text from the
+	// connection that follows its sentence. ok is false where it shows nothing.
+	ReportEnd(c *Context, e Ending) (x finding.Expert, text []byte, ok bool)
 }
 
 // Session is what one connection showed so far: its protocol's own memory, with a

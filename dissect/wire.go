@@ -201,10 +201,20 @@ type PairCodes struct {
 	Guessing *finding.Code // A refused logins from one address; B as GuessedRight says
 	Stale    *finding.Code // A refused logins from one address, all with one password
 
+	Handshake *finding.Code // a TCP connection to port B, a usual one, failed before anything was said: A is how
+
 	WrongPort  *finding.Code // queries to port A stay without an answer, port B of the same host answers such
 	Silent     *finding.Code // a master server left A exchanges in a row without an answer; B is the Unix time in seconds
 	OldConsole *finding.Code // a command with a token that is A nanoseconds old, 0 if that is unknown; B is 1 if the server refused it, 0 if it did not answer
 }
+
+// How a connection failed, in A of a finding that is PairCodes.Handshake.
+const (
+	HandshakeRefused    = iota // with a reset
+	HandshakeUnanswered        // at least three times
+	HandshakeClosed            // it was taken, and the server closed it
+	HandshakeReset             // likewise, with a reset
+)
 
 // GuessedRight in B of a finding that is PairCodes.Guessing is set where a login was
 // accepted in the end. The other bits are how many different passwords are among the

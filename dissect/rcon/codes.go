@@ -18,12 +18,50 @@ var (
 			}
 			return append(dst, "login refused: wrong password"...)
 		}}
+	codeBanned = finding.Code{ID: "RCN-22", Severity: finding.Warn, Fault: finding.Client,
+		Seen:  "a refused login, and a text of the server before it that says that the address is banned",
+		Means: "the server bans an address after wrong passwords, 10 in Source engines, and then refuses the right one, too: the password may be right",
+		Do:    "owner: remove the ban (removeip ADDRESS, or writeip and banned_ip.cfg), and find the tool with the old password first; client: show the server's text, do not say \"wrong password\", and stop trying",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = strconv.AppendUint(append(dst, "login refused: the address is banned, as the "...), e.A, 10)
+			return append(dst, " bytes of text before it say"...)
+		}}
+	codeTwoOpen = finding.Code{ID: "RCN-21", Severity: finding.Note, Fault: finding.Client,
+		Seen:  "a command with the id of another one that has no answer yet",
+		Means: "replies carry the id and nothing else: which command the next one answers cannot be determined, and parts of one may be taken for the other's",
+		Do:    "client: count the id up with each command, and start at 1; servers send id 0 and -1 for other purposes",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = strconv.AppendUint(dst, e.B, 10)
+			dst = append(dst, " commands with id "...)
+			dst = strconv.AppendInt(dst, int64(int32(e.A)), 10)
+			return append(dst, " wait for answers"...)
+		}}
+	codeHandshake = finding.Code{ID: "RCN-18", Severity: finding.Note, Fault: finding.Server,
+		Seen:  "a TCP connection to a usual port of consoles that was refused, not answered, or taken and ended by the server before anything was said",
+		Means: "refused: nothing listens there, as where no console password is set; not answered: a firewall drops it; taken and ended: the address is banned, or has too many connections",
+		Do:    "owner: set a console password and its port, look at the bans, let the client's address through the firewall; client: say which of the three it was, and do not call it a wrong password",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = strconv.AppendUint(append(dst, "a connection to the console port "...), e.B, 10)
+			switch e.A {
+			case dissect.HandshakeUnanswered:
+				return append(dst, " got no answer"...)
+			case dissect.HandshakeClosed:
+				return append(dst, " was taken, and closed by the server before a login"...)
+			case dissect.HandshakeReset:
+				return append(dst, " was taken, and reset by the server before a login"...)
+			}
+			return append(dst, " was refused with a reset"...)
+		}}
 	codeAuthOrder = finding.Code{ID: "RCN-02", Severity: finding.Note, Fault: finding.Server,
 		Seen:  "which packets answer a login",
 		Means: "the Source engine sends an empty RESPONSE_VALUE before AUTH_RESPONSE, most others do not",
 		Do:    "clients must accept both: skip packets of type 0 until one of type 2 comes",
 		Text: func(dst []byte, e *finding.Expert) []byte {
-			if e.A == 1 {
+			switch {
+			case e.A == 1 && e.B > 0:
+				dst = strconv.AppendUint(append(dst, "a RESPONSE_VALUE of "...), e.B, 10)
+				return append(dst, " bytes came before this answer to the login"...)
+			case e.A == 1:
 				return append(dst, "an empty RESPONSE_VALUE came before this answer to the login"...)
 			}
 			return append(dst, "no empty RESPONSE_VALUE came before this answer to the login"...)
@@ -136,7 +174,7 @@ const (
 )
 
 var codes = []*finding.Code{&codeGuessing, &codeStale, &codeAuthFailed, &codeAuthOrder, &codeContinues, &codeNoAuth, &codeNoMirror, &codeSameID, &codeClearText,
-	&codeSize, &codeCharacters, &codeStray, &codeTerminators}
+	&codeSize, &codeCharacters, &codeStray, &codeTerminators, &codeServerEnded, &codeNoAnswer, &codeClientLeft, &codeHandshake, &codeTwoOpen, &codeBanned}
 
 // codeGuessing is raised by refused logins from one address: A is how many, B how many
 // different passwords are among the last ones; 0 if the capture does not have all.

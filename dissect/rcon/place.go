@@ -43,7 +43,8 @@ type place struct {
 	// isGuess is set where several requests have the id, one of them an end probe without an
 	// answer: whether the packet continues the open reply or answers the next command is unknown.
 	isGuess bool
-	// preamble marks the empty packet before the answer to a login.
+	// preamble marks a packet of type 0 before the answer to a login: an empty one of the Source engine, or the
+	// reason of a refusal.
 	preamble bool
 	// isLoginAnswer marks the answer to a login in a type of the server's own.
 	isLoginAnswer bool
@@ -85,7 +86,7 @@ func (s *session) placeReply(p *packet, sure bool) place {
 		}
 	case bytes.Equal(p.body, trailerBody):
 		pl.role = trailer
-	case s.auth == authAsked && p.id == s.authID && p.n == 0 && !s.preamble:
+	case s.auth == authAsked && p.id == s.authID && (p.n == 0 && !s.preamble || p.n > 0 && len(s.asked) == 0):
 		pl.preamble = true
 	case p.id == 0 && bytes.HasPrefix(p.body, keepAliveBody):
 		pl.role = keepalive

@@ -47,7 +47,7 @@ var proto = dissect.Proto{
 	Defs:  defs,
 	Codes: codes,
 	Ports: ports(),
-	Pairs: dissect.PairCodes{Guessing: &codeGuessing, Stale: &codeStale},
+	Pairs: dissect.PairCodes{Guessing: &codeGuessing, Stale: &codeStale, Handshake: &codeHandshake},
 	Operator: dissect.Operator{Logins: "In the server itself: sv_rcon_maxfailures 5, and sv_rcon_banpenalty 60 for a ban of an hour." +
 		" Better: let the console's port be reached through a VPN only. The password crosses the network in the clear."},
 }

@@ -1,6 +1,8 @@
 package rcon
 
 import (
+	"bytes"
+
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
 	"qsniff/internal/base/console"
@@ -244,6 +246,9 @@ func (r *reader) raiseRequestFindings(p *packet, pl *place) {
 		if r.known && r.sure() && s.auth != authDone {
 			r.raise(&codeNoAuth, uint64(s.auth), 0)
 		}
+		if n := s.countOpen(p.id); n > 0 && r.known && !s.twoOpenRaised {
+			r.raise(&codeTwoOpen, uint64(uint32(p.id)), n+1)
+		}
 		if pl.role == noRole && s.cur.open && s.cur.full() && !s.cur.continuesRaised && !s.hasProbe() {
 			r.raise(&codeContinues, uint64(s.cur.last), 0)
 		}
@@ -257,16 +262,16 @@ func (r *reader) raiseReplyFindings(p *packet, pl *place) {
 		asked := s.auth == authAsked
 		if p.id == failedID {
 			r.m.Refused = true
-			r.raise(&codeAuthFailed, number(asked || !r.sure()), 0)
+			r.raiseRefused(asked || !r.sure())
 		}
 		if asked && (s.preamble || s.authWhole && !r.gap) {
-			r.raise(&codeAuthOrder, number(s.preamble), 0)
+			r.raise(&codeAuthOrder, number(s.preamble), uint64(s.preambleLen))
 		}
 		return
 	}
 	if pl.isLoginAnswer && p.num == failedID {
 		r.m.Refused = true
-		r.raise(&codeAuthFailed, 1, 0)
+		r.raiseRefused(true)
 	}
 	if pl.part > 1 && s.cur.overtaken && !s.cur.continuesRaised {
 		r.raise(&codeContinues, uint64(pl.part), 1)
@@ -278,6 +283,28 @@ func (r *reader) raiseReplyFindings(p *packet, pl *place) {
 		r.raise(&codeNoMirror, uint64(uint32(q.id)), 0)
 	}
 }
+
+// raiseRefused raises that a login was refused. hasLogin is set unless it certainly answers none.
+func (r *reader) raiseRefused(hasLogin bool) {
+	if r.s.saidBan && r.s.auth == authAsked {
+		r.raise(&codeBanned, uint64(r.s.preambleLen), 0)
+		return
+	}
+	r.raise(&codeAuthFailed, number(hasLogin), 0)
+}
+
+// saysBan reports whether a server's text before the answer to a login says that the address is banned: a word
+// that begins so.
+func saysBan(text []byte) bool {
+	for i := 0; i+len("ban") <= len(text); i++ {
+		if bytes.EqualFold(text[i:i+len("ban")], []byte("ban")) && (i == 0 || !isLetter(text[i-1])) {
+			return true
+		}
+	}
+	return false
+}
+
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
 func number(b bool) uint64 {
 	if b {

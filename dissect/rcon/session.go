@@ -25,6 +25,7 @@ type request struct {
 	probe    bool
 	whole    bool // the capture is whole since
 	seq      uint64
+	nanos    int64
 	ncommand uint8
 	command  [maxCommand]byte
 }
@@ -36,9 +37,13 @@ type session struct {
 	auth            authState
 	authID          int32
 	authSeq         uint64
+	authNanos       int64
 	authWhole       bool // the capture is whole since the login
-	preamble        bool // an empty RESPONSE_VALUE followed it
+	preamble        bool // a RESPONSE_VALUE with its id followed it
+	preambleLen     int  // length of the longest such
+	saidBan         bool // and one says that the address is banned
 	clearTextRaised bool // RCN-08 was raised
+	twoOpenRaised   bool // RCN-21 was raised
 
 	gapped        bool // bytes were missing, now or before
 	serverSpoke   bool // the server sent a packet
@@ -52,8 +57,10 @@ type session struct {
 
 	passwords console.Passwords
 
-	seq   uint64    // requests so far
-	asked []request // those without an answer, at most maxAsked
+	seq uint64 // requests so far
+	// answered is the last request that was answered, or that the server may have answered.
+	answered uint64
+	asked    []request // those without an answer, at most maxAsked
 
 	cur   reply
 	ended reply // the reply that ended last; valid where endedBy is set
@@ -111,7 +118,7 @@ func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 		m.KeepTail(&s.passwords.Tail, &defBody, pl.part > 1)
 		s.addReply(&v, c.Stream.Frame, m, &p, pl)
 	default:
-		s.addRequest(m, &p, pl)
+		s.addRequest(c.Stream.Nanos, m, &p, pl)
 	}
 }
 
@@ -174,14 +181,16 @@ func (s *session) markMissing(fromServer bool) {
 }
 
 // addRequest adds a client's packet.
-func (s *session) addRequest(m *dissect.Message, p *packet, pl place) {
+func (s *session) addRequest(nanos int64, m *dissect.Message, p *packet, pl place) {
 	s.seq++
 	if p.num == numAuth {
 		s.auth, s.authID, s.authSeq = authAsked, p.id, s.seq
-		s.authWhole, s.preamble = true, false
+		s.authWhole, s.authNanos = true, nanos
+		s.preamble, s.preambleLen, s.saidBan = false, 0, false
 		s.clearTextRaised = s.clearTextRaised || findRaised(m, &codeClearText) != nil
 		return
 	}
+	s.twoOpenRaised = s.twoOpenRaised || findRaised(m, &codeTwoOpen) != nil
 	if pl.role == noRole && s.cur.open && !s.hasProbe() {
 		s.cur.overtaken = true
 		s.cur.continuesRaised = s.cur.continuesRaised || findRaised(m, &codeContinues) != nil
@@ -189,7 +198,7 @@ func (s *session) addRequest(m *dissect.Message, p *packet, pl place) {
 	if len(s.asked) == maxAsked {
 		s.removeRequest(0)
 	}
-	q := request{id: p.id, probe: pl.role == probe, whole: true, seq: s.seq}
+	q := request{id: p.id, probe: pl.role == probe, whole: true, seq: s.seq, nanos: nanos}
 	q.ncommand = uint8(copy(q.command[:], commandStart(m)))
 	s.asked = append(s.asked, q)
 }
@@ -232,19 +241,32 @@ func (s *session) addReply(v *view, frame uint64, m *dissect.Message, p *packet,
 		return
 	case pl.preamble:
 		s.preamble = true
+		s.preambleLen = max(s.preambleLen, p.n)
+		s.saidBan = s.saidBan || saysBan(p.body)
 		return
 	case pl.role == trailer:
 		s.endReply(endTrailer)
 		if k := s.findRequest(p.id); k >= 0 && s.asked[k].probe {
+			s.answered = max(s.answered, s.asked[k].seq)
 			s.removeRequest(k)
 		}
 		return
 	case pl.role == mirror:
 		s.endReply(endMirror)
+		s.answered = max(s.answered, s.asked[pl.asked].seq)
 		s.removeRequest(pl.asked)
 		return
 	case pl.part == 0:
+		if pl.role == push { // on some servers that is where answers come
+			s.answered = s.seq
+		}
 		return
+	}
+	switch {
+	case pl.asked >= 0:
+		s.answered = max(s.answered, s.asked[pl.asked].seq)
+	case pl.part == 1 || s.findRequest(p.id) >= 0: // which one it answers cannot be determined
+		s.answered = s.seq
 	}
 	if p.n > 0 && (s.auth != authDone && s.gapped || s.auth == authNone && !v.opened) {
 		s.auth = authDone // servers run no commands without

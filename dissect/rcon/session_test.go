@@ -113,7 +113,7 @@ func TestSession(t *testing.T) {
 		{"one id for everything",
 			[]say{c(1, numExec, "a"), c(1, numExec, "b"), s(1, numValue, "1"), s(1, numValue, "2"), s(1, numValue, "3")}, `
 			> EXECCOMMAND id=1 body="a"
-			> EXECCOMMAND id=1 body="b"
+			> EXECCOMMAND id=1 body="b" RCN-21
 			< RESPONSE_VALUE id=1 body="1"
 			< RESPONSE_VALUE id=1 body="2"
 			< RESPONSE_VALUE id=1 body="3" part=2
@@ -345,7 +345,7 @@ func TestSessionStart(t *testing.T) {
 			s(0, numValue, ""), s(0, numAuthResponse, ""), s(0, numValue, "1"), s(0, numValue, "2")}, `
 			> AUTH id=0 body=*** RCN-08
 			> EXECCOMMAND id=0 body="log" RCN-04
-			> EXECCOMMAND id=0 body="status" RCN-04
+			> EXECCOMMAND id=0 body="status" RCN-04 RCN-21
 			< RESPONSE_VALUE id=0 body=""
 			< AUTH_RESPONSE id=0 body="" RCN-02
 			< RESPONSE_VALUE id=0 body="1"

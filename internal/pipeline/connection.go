@@ -22,8 +22,18 @@ type connection struct {
 	frame     uint64 // its last frame
 	nanos     int64  // and the time of that
 	dirs      [2]direction
+	ending    ending
 
 	isEvicted bool // its session was evicted: it is ignored
+}
+
+// ending is who ended a connection first.
+type ending struct {
+	why tcpstream.Reason // Finished or Reset; of the direction that ended first
+	dir int              // its index
+	set bool
+	// isReported is set once no answer can come any more and EndReporter was asked.
+	isReported bool
 }
 
 // isOver reports whether both ends have closed their direction.
@@ -185,7 +195,7 @@ func (r *connReport) reportMessage(c *tcpstream.Conn, k *connection, dir int, ch
 	r.addOrigin(&s, ch, x.off)
 	ctx := r.makeContext(c, k, dir)
 	ctx.Wire, ctx.Disputed = x.wire, k.dirs[dir].takeDisputed(s.seq, len(x.data))
-	r.stream.Frame = s.frame
+	r.stream.Frame, r.stream.Nanos = s.frame, s.nanos
 	m := r.msg
 	m.Reset(k.dissector.Proto(), x.data)
 	k.dissector.Dissect(ctx, x.typ, x.data, m)
@@ -278,6 +288,38 @@ func (r *connReport) reportFinding(c *tcpstream.Conn, k *connection, code *findi
 	x.Server, x.Client = c.Ends[k.server], c.Ends[1-k.server]
 	d := c.Ends[dir].AppendTo(append(x.Detail, ": "...))
 	x.Detail = c.Ends[1-dir].AppendTo(append(d, " > "...))
+	r.emitter.emitNote(k.key, k.first)
+}
+
+// reportEnding asks the protocol what it means that the server sends nothing more, and reports that. why is the
+// reason.
+func (r *connReport) reportEnding(c *tcpstream.Conn, k *connection, why tcpstream.Reason) {
+	d, ok := k.dissector.(dissect.EndReporter)
+	if k.ending.isReported || !ok || why.IsGap() || why == tcpstream.Evicted {
+		return
+	}
+	k.ending.isReported = true
+	ctx := r.makeContext(c, k, k.server)
+	e := dissect.Ending{Nanos: r.now.item.nanos}
+	if k.ending.set {
+		e.By, e.IsReset = dissect.ToClient, k.ending.why == tcpstream.Reset
+		if k.ending.dir != k.server {
+			e.By = dissect.ToServer
+		}
+	}
+	found, text, ok := d.ReportEnd(ctx, e)
+	if !ok {
+		return
+	}
+	x := r.emitter.newNote(found.Code, found.A, found.B)
+	x.Expert.Severity = found.Severity
+	x.Server, x.Client = c.Ends[k.server], c.Ends[1-k.server]
+	x.Detail = append(x.Detail, ": "...)
+	if len(text) > 0 {
+		x.Detail = append(append(x.Detail, text...), ": "...)
+	}
+	x.Detail = x.Client.AppendTo(x.Detail)
+	x.Detail = x.Server.AppendTo(append(x.Detail, " > "...))
 	r.emitter.emitNote(k.key, k.first)
 }
 

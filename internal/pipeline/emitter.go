@@ -212,6 +212,18 @@ func (e *emitter) emitForeign(t *dissect.ForeignType, server, client netip.AddrP
 	x.fact = track.Fact{Frame: it.frame, Nanos: it.nanos, Age: it.nanos - e.now.shift, Server: server, Client: client, TCP: isTCP}
 }
 
+// emitHandshake adds the clue that a connection to a usual port of p failed before anything was said: how is one of
+// dissect.HandshakeRefused and those after it.
+func (e *emitter) emitHandshake(p *dissect.Proto, how int, server, client netip.AddrPort) {
+	if !e.wantsClues {
+		return
+	}
+	it := e.now.item
+	x := e.now.addSpan(it.frame, it.nanos)
+	x.handshake = 1 + uint8(how)
+	x.fact = track.Fact{Frame: it.frame, Nanos: it.nanos, Age: it.nanos - e.now.shift, Server: server, Client: client, Proto: p, TCP: true}
+}
+
 // emitEnd reports to dialogues that the connection whose first message began at frame
 // first is over. key orders it among what is written at the same packet.
 func (e *emitter) emitEnd(first, key uint64) {

@@ -71,6 +71,8 @@ func (h *hostFindings) addClue(s *span) {
 		h.hosts.AddEcho(&s.fact)
 	case s.foreign != nil:
 		h.hosts.AddForeign(&s.fact, s.foreign.Family())
+	case s.handshake != 0:
+		h.hosts.AddHandshake(&s.fact, int(s.handshake-1))
 	case s.begun != 0:
 		h.hosts.AddBegun(&s.fact, s.begun)
 	default:

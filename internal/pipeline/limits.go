@@ -27,6 +27,10 @@ const (
 	// handful of consoles.
 	sessionsAtFirst = 4
 
+	// minUnansweredSYNs is how many SYNs without an answer show that nobody takes the connection: Linux and
+	// Windows repeat the first one after 1 and after 3 s.
+	minUnansweredSYNs = 3
+
 	// maxSought is how many bytes of one direction are searched for the start of a
 	// message where the start of the connection was not captured. Chosen as one long
 	// message: a file that is being downloaded is not searched to its end.

@@ -110,8 +110,14 @@ func (s *streams) readMessages(c *tcpstream.Conn, k *connection, dir int, ch *tc
 func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpstream.Break) {
 	k := s.connectionOf(c)
 	w := &k.dirs[dir]
+	if (b.Why == tcpstream.Finished || b.Why == tcpstream.Reset) && !k.ending.set {
+		k.ending = ending{why: b.Why, dir: dir, set: true}
+	}
 	w.isBegun = w.isBegun || b.Why.IsGap() // what follows a gap is not the start of the connection
 	if k.dissector == nil && !s.adoptCut(c, k, dir, ch) {
+		if !b.Why.IsGap() {
+			s.reportHandshake(c, k, dir, b.Why)
+		}
 		w.isLost, w.hasWeakMessage = true, false
 		w.missed += b.Len
 		return
@@ -124,6 +130,9 @@ func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpst
 	}
 	if !b.Why.IsGap() {
 		w.isClosed = true
+		if dir == k.server {
+			s.report.reportEnding(c, k, b.Why)
+		}
 		return
 	}
 	s.report.reportGap(c, k, dir, b, len(rest))
@@ -134,6 +143,34 @@ func (s *streams) Break(c *tcpstream.Conn, dir int, ch *tcpstream.Chunk, b tcpst
 		return
 	}
 	w.isLost = true
+}
+
+// reportHandshake adds the clue that the connection c, at a usual port of a protocol over TCP, was refused or ended
+// by its server before anything was said. Direction dir of it ended for reason why.
+func (s *streams) reportHandshake(c *tcpstream.Conn, k *connection, dir int, why tcpstream.Reason) {
+	const opener, opened = 0, 1 // directions
+	if !c.OpenerKnown || c.DataSegments > 0 || k.ending.isReported {
+		return
+	}
+	how := 0
+	switch isTaken := c.HasBothSYNs(); {
+	case k.ending.set && (k.ending.dir != opened || dir != opened):
+		return
+	case why == tcpstream.Reset && isTaken:
+		how = dissect.HandshakeReset
+	case why == tcpstream.Reset && c.IsOpening():
+		how = dissect.HandshakeRefused
+	case why == tcpstream.Finished && isTaken:
+		how = dissect.HandshakeClosed
+	case (why == tcpstream.Ended || why == tcpstream.Expired) && dir == opener && !isTaken && c.IsOpening() && c.Segments >= minUnansweredSYNs:
+		how = dissect.HandshakeUnanswered
+	default:
+		return
+	}
+	k.ending.isReported = true
+	if p := s.claims.reg.StreamAt(c.Ends[opened].Port()); p != nil {
+		s.report.emitter.emitHandshake(p, how, c.Ends[opened], c.Ends[opener])
+	}
 }
 
 // Conflict implements tcpstream.Sink: it records and reports bytes that came twice with

@@ -220,10 +220,13 @@ type span struct {
 	isDoubtful bool                 // fact is of what may be a request
 	foreign    *dissect.ForeignType // fact is of a message of this protocol; nil: it is not
 	begun      dissect.Asked        // fact is of a part of a reply to what asks for that; 0: it is not
+	handshake  uint8                // 1 + how a connection failed before anything was said; 0: fact is of none
 }
 
 // isClue reports whether the span is one.
-func (s *span) isClue() bool { return s.isDoubtful || s.foreign != nil || s.begun != 0 }
+func (s *span) isClue() bool {
+	return s.isDoubtful || s.foreign != nil || s.begun != 0 || s.handshake != 0
+}
 
 // noteHole records the hole in the text of the span, if there is one.
 func (s *span) noteHole(h *render.Hole) {

@@ -38,6 +38,7 @@ type Hosts struct {
 	askedPorts        *lru.Table[End, askedPort]
 	consoles          *lru.Table[pairKey, consoleChallenge]
 	foreign           *lru.Table[foreignKey, struct{}]
+	handshakes        *lru.Table[hostPair, struct{}]
 	repliers          *lru.Table[Host, int64] // ages of the last replies to requests
 
 	hasBegun bool
@@ -91,6 +92,7 @@ func NewHosts(size float64) *Hosts {
 		askedPorts:        lru.New[End, askedPort](n(maxAskedPorts)),
 		consoles:          lru.New[pairKey, consoleChallenge](n(maxConsoles)),
 		foreign:           lru.New[foreignKey, struct{}](n(maxForeign)),
+		handshakes:        lru.New[hostPair, struct{}](n(maxForeign)),
 		repliers:          lru.New[Host, int64](n(maxRepliers)),
 		lastGap:           never,
 		replyAge:          never,

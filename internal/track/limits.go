@@ -138,7 +138,7 @@ const (
 	// maxAskedPorts is how many ports are kept that a protocol whose queries go to another port
 	// than the game's was asked or answered at, maxConsoles how many clients that were given a
 	// challenge for console commands, and maxForeign how many servers at whose ports other
-	// protocols are spoken. Chosen: hosts have some hundred servers, and few use consoles.
+	// protocols are spoken, and how many pairs of hosts whose connections failed. Chosen: hosts have some hundred servers, and few use consoles.
 	maxAskedPorts = 512
 	maxConsoles   = 256
 	maxForeign    = 256

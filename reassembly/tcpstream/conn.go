@@ -44,6 +44,9 @@ func (c *Conn) sides() [2]uint8 { return [2]uint8{c.flip, c.flip ^ 1} }
 // connection from its start on.
 func (c *Conn) HasBothSYNs() bool { return c.halves[0].hasSYN && c.halves[1].hasSYN }
 
+// IsOpening reports whether no segment but SYNs and resets was captured of the connection.
+func (c *Conn) IsOpening() bool { return !c.isEstablished }
+
 // HasUndelivered reports whether bytes of direction dir were sent that the Sink was not
 // offered yet: they wait after a hole, or the other end has acknowledged them.
 func (c *Conn) HasUndelivered(dir int) bool {
