@@ -186,7 +186,7 @@ type PairCodes struct {
 	Foreign  *finding.Code // a request with a token that was not given to its client: A is the one given, B the one sent
 	Swapped  *finding.Code // a token in the opposite byte order: A is the one given, B the one sent
 	Rotates  *finding.Code // a token that answers the right token: A is the one brought back, B the new one
-	Unheeded *finding.Code // A exchanges in a row with one valid token ended without an answer
+	Unheeded *finding.Code // A exchanges in a row with a valid token ended without an answer; B is UnheededAlone or 0
 	Shared   *finding.Code // one token for many addresses: A is the token, B how often it was given << 32 and of how many
 	TwoForms *finding.Code // the second of two replies, in different forms, to one request for information
 	Partial  *finding.Code // A valid requests for players, or for rules where players are not answered either, stay without an answer; B is 1 for rules
@@ -205,6 +205,7 @@ type PairCodes struct {
 
 	WrongPort  *finding.Code // queries to port A stay without an answer, port B of the same host answers such
 	Silent     *finding.Code // a master server left A exchanges in a row without an answer; B is the Unix time in seconds
+	Unjoined   *finding.Code // a master server gave a server none of A tokens that it asked for, within B nanoseconds
 	OldConsole *finding.Code // a command with a token that is A nanoseconds old, 0 if that is unknown; B is 1 if the server refused it, 0 if it did not answer
 }
 
@@ -215,6 +216,10 @@ const (
 	HandshakeClosed            // it was taken, and the server closed it
 	HandshakeReset             // likewise, with a reset
 )
+
+// UnheededAlone is B of a finding that is PairCodes.Unheeded where tokens that the server goes on giving show that it
+// lives, and not answers to others.
+const UnheededAlone = 1
 
 // GuessedRight in B of a finding that is PairCodes.Guessing is set where a login was
 // accepted in the end. The other bits are how many different passwords are among the

@@ -306,12 +306,16 @@ var codeRotates = finding.Code{ID: "A2S-S03", Severity: finding.Warn, Fault: fin
 // codeUnheeded is raised when A exchanges in a row with one valid challenge ended
 // without an answer, and the server answered others meanwhile.
 var codeUnheeded = finding.Code{ID: "A2S-S02", Severity: finding.Error, Fault: finding.Server,
-	Seen:  "requests with a valid challenge stay without an answer, while the server answers others",
+	Seen:  "requests with a valid challenge stay without an answer, while the server answers others, or gives this client further challenges",
 	Means: "the server, or a filter in front of it, drops the request with the challenge, which is longer than the one without",
 	Do:    "let requests of 29 bytes for A2S_INFO and of 9 for the others pass; clients can do nothing about it",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(dst, e.A, 10)
-		return finding.AppendUnsure(append(dst, " times no answer to the valid challenge within 3 s, while the server answers others"...), e)
+		dst = append(dst, " times no answer to the valid challenge within 3 s, while the server "...)
+		if e.B == dissect.UnheededAlone {
+			return finding.AppendUnsure(append(dst, "goes on giving challenges"...), e)
+		}
+		return finding.AppendUnsure(append(dst, "answers others"...), e)
 	}}
 
 // codeShared is raised when a server gives many addresses one challenge: A is the

@@ -77,7 +77,7 @@ var proto = dissect.Proto{
 		&typeHeartbeat, &typeShutdown, &typePage, &typeOldPage, &typeValidMD5, &typeChallenge, &typeRestart, &typeNAT},
 	Defs:     defs,
 	Codes:    codes,
-	Pairs:    dissect.PairCodes{Chain: &codeChain, Budget: &codeOverBudget, Silent: &codeSilent},
+	Pairs:    dissect.PairCodes{Chain: &codeChain, Budget: &codeOverBudget, Unjoined: &codeUnjoined, Silent: &codeSilent},
 	Operator: operator,
 	Mark:     oobMark,
 	Ports:    []uint16{27010, 27011, 27012, 27013},

@@ -119,7 +119,7 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 		f.GamePort = gamePortOf(m)
 	}
 	f.Train = s.train()
-	e.addFound(x, m.Expert)
+	e.addFound(x, m.Expert, m)
 	if e.wantsClues && s.isReply && !s.isTCP {
 		e.addSaid(s, m, x)
 	}
@@ -132,12 +132,17 @@ func (e *emitter) fillFact(s *payload, m *dissect.Message, x *span) {
 	}
 }
 
-// addFound adds the findings of a message to its span.
-func (e *emitter) addFound(x *span, expert []finding.Expert) {
+// addFound adds the findings of m to its span. m may be nil where none is about its text.
+func (e *emitter) addFound(x *span, expert []finding.Expert, m *dissect.Message) {
 	seg := e.now.seg
 	x.found[0] = int32(len(seg.found))
 	for i := range expert {
-		seg.found = append(seg.found, track.Found{Expert: expert[i]})
+		found := track.Found{Expert: expert[i]}
+		if found.Code == &track.RefusedInWords || found.Code == &track.RefusedForPace {
+			e.note.Detail = append(append(e.note.Detail[:0], ": "...), refusalText(m)...)
+			found.Detail = e.note.Detail
+		}
+		seg.addFound(found)
 	}
 	x.found[1] = int32(len(seg.found))
 }

@@ -119,6 +119,7 @@ var steps = [...]string{
 	track.Extra:     "also answers",
 	track.Late:      "answers late",
 	track.Silence:   "",
+	track.Refusal:   "refuses",
 }
 
 // fillExchange fills in what renderers show of a message's part in its exchange. Each member is

@@ -60,6 +60,13 @@ func (h *hostFindings) addSpan(seg *segment, s *span) {
 	h.contradictions.AddFact(f)
 }
 
+// finish raises what waited for more facts when the run ends.
+func (h *hostFindings) finish() {
+	if h != nil {
+		h.hosts.Finish()
+	}
+}
+
 // evicted returns how many servers and clients were evicted.
 func (h *hostFindings) evicted() uint64 { return h.hosts.Evicted() + h.contradictions.Evicted() }
 

@@ -37,6 +37,9 @@ const (
 	maxSought = 64 << 10
 )
 
+// maxRefusal is how much of a text in place of an answer stands in the finding about it: a line's worth.
+const maxRefusal = 80
+
 // maxUnsplit is the payload length above which Source and GoldSource split a
 // reply. IP fragments a longer datagram, and many filters drop the fragments.
 const maxUnsplit = 1400

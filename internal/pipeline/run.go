@@ -58,6 +58,10 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 		f.workers = append(f.workers, w)
 	}
 	err := newStages(r, f, &cfg).run(ctx)
+	if err == nil && !f.isFull() {
+		f.findings.finish()
+		err = f.out.flush()
+	}
 	if f.hold != nil {
 		err = f.finishHold(err)
 	}

@@ -1,7 +1,11 @@
 package pipeline
 
 import (
+	"bytes"
+	"slices"
+
 	"qsniff/dissect"
+	"qsniff/dissect/finding"
 	"qsniff/internal/base/lru"
 	"qsniff/internal/track"
 )
@@ -53,7 +57,45 @@ func (t *tracker) findPart(s *payload, m *dissect.Message) track.Part {
 	}
 	part := t.exchanges.Place(&x)
 	m.Expert = x.Expert
+	if part.Step == track.Refusal {
+		raiseRefusal(m)
+	}
 	return part
+}
+
+// raiseRefusal raises that m, a text in place of an answer, refuses a request.
+func raiseRefusal(m *dissect.Message) {
+	code := &track.RefusedInWords
+	if text := refusalText(m); slices.ContainsFunc(paceWords, func(w []byte) bool { return containsFold(text, w) }) {
+		code = &track.RefusedForPace
+	}
+	m.Expert = append(m.Expert, finding.Expert{Code: code, Severity: code.Severity, Field: -1})
+}
+
+// paceWords are in texts that refuse a client because it asks too often.
+var paceWords = [][]byte{[]byte("too many"), []byte("too often"), []byte("too fast"), []byte("too frequent"), []byte("flood"), []byte("rate limit"), []byte("ratelimit"), []byte("slow down"), []byte("spam")}
+
+// containsFold reports whether text has word, whose letters are small ones of ASCII, in any case.
+func containsFold(text, word []byte) bool {
+	for i := 0; i+len(word) <= len(text); i++ {
+		if bytes.EqualFold(text[i:i+len(word)], word) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusalText returns the first line of what m, a text for a console, says, up to the first secret.
+func refusalText(m *dissect.Message) []byte {
+	f := m.Find(m.Type.Prints)
+	if f == nil {
+		return nil
+	}
+	text := bytes.Trim(m.Bytes(f), " \t\r\n\x00")
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	return text[:min(len(text), maxRefusal)]
 }
 
 // notePart records that a part of a reply came, so that its exchange waits on: the other
@@ -186,7 +228,7 @@ func readSaid(m *dissect.Message, said *track.Said, seed uint64) {
 				said.List.Names += name
 			}
 		case dissect.PlayerTime:
-			addTime(&said.List, f, name)
+			addTime(&said.List, f, name, name == seed)
 		}
 	}
 }
@@ -194,8 +236,8 @@ func readSaid(m *dissect.Message, said *track.Said, seed uint64) {
 // longestTime is the longest time of a player that is believed, in seconds: three years.
 const longestTime = 1e8
 
-// addTime adds the time of the player whose name has a hash.
-func addTime(l *track.PlayerList, f *dissect.Field, name uint64) {
+// addTime adds the time of the player whose name has a hash, or who has none.
+func addTime(l *track.PlayerList, f *dissect.Field, name uint64, isNameless bool) {
 	v, _ := f.Float()
 	l.Times += lru.Mix(name, f.Num)
 	if !(v > 0 && v < longestTime) { // also what is no number
@@ -204,6 +246,15 @@ func addTime(l *track.PlayerList, f *dissect.Field, name uint64) {
 	nanos := int64(v * 1e9)
 	if l.Timed == 0 {
 		l.Shortest, l.Longest = nanos, nanos
+	}
+	switch {
+	case !isNameless:
+		l.Oldest = max(l.Oldest, nanos)
+	case l.Nameless == 0 || nanos < l.Youngest:
+		l.Youngest = nanos
+	}
+	if isNameless {
+		l.Nameless++
 	}
 	l.Timed++
 	l.Shortest, l.Longest = min(l.Shortest, nanos), max(l.Longest, nanos)

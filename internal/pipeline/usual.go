@@ -148,5 +148,5 @@ func (e *emitter) emitFound(it *item, x *brief, expert []finding.Expert) {
 	s := e.now.addSpan(it.frame, it.nanos)
 	s.isMessage = true
 	x.fill(&s.fact, it)
-	e.addFound(s, expert)
+	e.addFound(s, expert, nil)
 }

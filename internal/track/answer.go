@@ -9,6 +9,11 @@ func (x *Exchanges) placeReply(m *Message) Part {
 		return x.placeChallenge(m)
 	}
 	e := x.findOldest(m, m.Type.Asks, nil)
+	if e == nil && m.Type.Prints != nil {
+		if p, ok := x.placeRefusal(m); ok {
+			return p
+		}
+	}
 	if e == nil {
 		return x.placeExtra(m)
 	}
@@ -28,6 +33,26 @@ func (x *Exchanges) placeAnswer(m *Message, e *exchange) Part {
 	p := x.replyPart(e, m, Answer)
 	p.Signs = x.recordVisit(e)
 	return p
+}
+
+// refusable are the questions in whose place a server can send a text: all that need no login.
+const refusable = dissect.Public | dissect.AskConnect | dissect.AskRconChallenge
+
+// placeRefusal returns the part of m, a text for the console of its receiver, which asked for no console: it is sent in
+// place of the answer to the oldest request that waits, and ends the wait. ok is false where none waits, or where the text
+// may be more output of a command before.
+func (x *Exchanges) placeRefusal(m *Message) (p Part, ok bool) {
+	e := x.findOldest(m, refusable, awaitsReply)
+	if e == nil || m.Age-e.lastAge > int64(answerWait) {
+		return p, false
+	}
+	if past, _ := x.findEnded(m.Type.Asks, func(o *exchange) bool { return m.Age-o.lastAge <= int64(extraFor) }); past != nil {
+		return p, false
+	}
+	e.lastAge = max(e.lastAge, m.Age)
+	e.state = e.state&^(replyDue|partsCame) | answerCame
+	x.setPhase(e, ended)
+	return x.replyPart(e, m, Refusal), true
 }
 
 // replyPart returns the part of m, which replies to e. Where the server demanded a

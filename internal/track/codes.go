@@ -55,7 +55,7 @@ var Elsewhere = finding.Code{ID: "NET-01", Severity: finding.Error, Fault: findi
 
 // Codes lists the findings of this package. Findings that belong to a protocol are declared
 // by the protocol, see dissect.PairCodes.
-var Codes = []*finding.Code{&CaptureDamaged, &Refused, &LateReply, &Elsewhere, &OtherGamePort, &OneAddress, &ForeignPort, &Misfit, &SentBack, &OpenAmplifier, &ObsoleteAmplifier,
+var Codes = []*finding.Code{&CaptureDamaged, &Refused, &LateReply, &Elsewhere, &OtherGamePort, &OneAddress, &ForeignPort, &Misfit, &SentBack, &RefusedInWords, &RefusedForPace, &OpenAmplifier, &ObsoleteAmplifier, &ManyAnswers,
 	&Cached, &Reframed, &Unrequested, &MonitorUnanswered}
 
 // The signs in A of Cached.
@@ -135,6 +135,15 @@ var Unrequested = finding.Code{ID: "LIE-01", Severity: finding.Warn, Fault: find
 		return finding.AppendUnsure(append(dst, " ms, to a host that asked nobody in the 10 s before"...), e)
 	}}
 
+// ManyAnswers is raised where a server sends A answers to one question.
+var ManyAnswers = finding.Code{ID: "LIE-10", Severity: finding.Warn, Fault: finding.Server,
+	Seen:  "at least 10 answers to one question of a client",
+	Means: "the server, or something before it, sends its answer again and again, so that one is there when the next question comes: browsers then show a ping that is far too low, and whoever forges an address gets as many answers sent there",
+	Do:    "owner: take the module that does so off, as server lists remove servers for it; client: take the first answer to each question for its time, open a new socket for the next question, and drop what comes in between",
+	Text: func(dst []byte, e *finding.Expert) []byte {
+		return append(strconv.AppendUint(dst, e.A, 10), " answers to one question"...)
+	}}
+
 // MonitorUnanswered is raised where A polls in a row of one client stay without an answer, one
 // every B nanoseconds, and the server answers others meanwhile.
 var MonitorUnanswered = finding.Code{ID: "MON-01", Severity: finding.Warn, Fault: finding.Path,
@@ -211,6 +220,24 @@ var SentBack = finding.Code{ID: "NET-10", Severity: finding.Note, Fault: finding
 		dst = append(dst, ": "...)
 		dst = strconv.AppendFloat(dst, float64(e.B)/float64(max(e.A, 1)), 'f', 2, 64)
 		return append(dst, " times its bytes"...)
+	}}
+
+// RefusedInWords is raised by a text that a server sends in place of an answer. The detail is the text.
+var RefusedInWords = finding.Code{ID: "NET-11", Severity: finding.Warn, Fault: finding.Server,
+	Seen:  "a text for the console, in place of the answer to a query",
+	Means: "the server refuses this client, and says why: most often its address is banned, which nobody sees in a server browser, where the server only looks offline",
+	Do:    "owner: remove the ban of the address if it is a monitor's (removeip ADDRESS, listip); client: show the text, and count the query as refused, not as lost",
+	Text: func(dst []byte, _ *finding.Expert) []byte {
+		return append(dst, "the server refused"...)
+	}}
+
+// RefusedForPace is RefusedInWords where the text says that the client asks too often.
+var RefusedForPace = finding.Code{ID: "NET-12", Severity: finding.Warn, Fault: finding.Client,
+	Seen:  "a text for the console, in place of the answer to a query, that says that the client asks too often",
+	Means: "the server limits how often an address may ask; several programs behind one address count as one",
+	Do:    "client: ask less often, and wait after such a text; owner: raise the limit (sv_max_queries_sec) if the client is a monitor of yours",
+	Text: func(dst []byte, _ *finding.Expert) []byte {
+		return append(dst, "the server refused, as the client asks too often"...)
 	}}
 
 // OpenAmplifier is raised by answers to requests without a challenge, from addresses that had

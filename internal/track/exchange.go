@@ -409,9 +409,10 @@ const (
 	Late                  // the reply, when the wait for it was over
 	Stray                 // a reply that no request in the capture caused
 	Silence               // no message: the wait for any reply to the last request ended
+	Refusal               // a text of the server in place of the answer
 )
 
-var steps = [...]string{"", "ask", "again", "echo", "challenge", "answer", "extra", "late", "stray", "silence"}
+var steps = [...]string{"", "ask", "again", "echo", "challenge", "answer", "extra", "late", "stray", "silence", "refusal"}
 
 // String returns the step's name in tests.
 func (s Step) String() string { return steps[s] }

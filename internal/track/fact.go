@@ -72,6 +72,10 @@ type PlayerList struct {
 	Timed   int32  // of them with a positive time
 	Names   uint64 // hash of all names, in any order
 	Times   uint64 // hash of all names and times, in any order
+	// Nameless is how many have a positive time and no name, Youngest the shortest of their times, and Oldest the
+	// longest of those with a name; in nanoseconds, 0 if there are none.
+	Nameless         int32
+	Youngest, Oldest int64
 	// Shortest and Longest are of the positive times, in nanoseconds.
 	Shortest, Longest int64
 }

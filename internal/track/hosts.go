@@ -38,6 +38,8 @@ type Hosts struct {
 	askedPorts        *lru.Table[End, askedPort]
 	consoles          *lru.Table[pairKey, consoleChallenge]
 	foreign           *lru.Table[foreignKey, struct{}]
+	copies            [copyingServers]pendingCopies
+	joins             *lru.Table[pairKey, joining]
 	handshakes        *lru.Table[hostPair, struct{}]
 	repliers          *lru.Table[Host, int64] // ages of the last replies to requests
 
@@ -92,6 +94,7 @@ func NewHosts(size float64) *Hosts {
 		askedPorts:        lru.New[End, askedPort](n(maxAskedPorts)),
 		consoles:          lru.New[pairKey, consoleChallenge](n(maxConsoles)),
 		foreign:           lru.New[foreignKey, struct{}](n(maxForeign)),
+		joins:             lru.New[pairKey, joining](n(maxJoins)),
 		handshakes:        lru.New[hostPair, struct{}](n(maxForeign)),
 		repliers:          lru.New[Host, int64](n(maxRepliers)),
 		lastGap:           never,
@@ -167,6 +170,8 @@ func (h *Hosts) addReply(f *Fact) {
 		if b := h.budgets.Get(pairOf(f)); b != nil {
 			b.answerAge, b.isReported, b.silent, b.overAge = f.Age, false, 0, never
 		}
+	case f.Type.Asks.Has(dissect.AskChallenge):
+		h.addJoin(f)
 	case f.Type.Asks.Has(dissect.AskRconChallenge):
 		h.addConsoleChallenge(f)
 	case f.Refused:
@@ -184,6 +189,8 @@ func (h *Hosts) addSilence(f *Fact) {
 		h.addVain(f)
 	case f.Type.Asks.Has(dissect.AskServers):
 		h.addUnansweredPage(f)
+	case f.Type.Asks.Has(dissect.AskChallenge):
+		h.addUnansweredJoin(f)
 	case f.Type.Asks.Has(dissect.AskRcon):
 		h.checkConsole(f)
 	case f.Proto.QueryOffset != 0:

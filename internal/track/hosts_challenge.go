@@ -43,6 +43,8 @@ type hostState struct {
 	unbrought      uint32
 	unbroughtSince int64
 
+	copies         [copiedQuestions]copiedAnswer // of the last questions that were answered
+	hasCopies      bool                          // LIE-10 was raised, or will be
 	sole           soleClient
 	open           openAnswers
 	isPortReported bool // that it names another port
@@ -82,11 +84,10 @@ type challengedClient struct {
 	path                replyPath
 }
 
-// unheededCount counts exchanges with one valid challenge that ended without an answer.
+// unheededCount counts exchanges in a row with a valid challenge that ended without an answer.
 type unheededCount struct {
 	first uint64 // frame
 	age   int64  // of the first
-	key   uint32 // the challenge
 	n     uint8
 }
 
@@ -145,6 +146,7 @@ func (h *Hosts) addServerReply(f *Fact) {
 		return
 	}
 	s.answered = max(s.answered, f.Age)
+	h.countCopies(f, s)
 	if f.Step == Answer && f.Took >= 0 {
 		s.times.add(f.Took)
 	}
@@ -233,8 +235,8 @@ func (h *Hosts) addUnansweredQuery(f *Fact) {
 		return
 	}
 	d := &p.unheeded[kind]
-	if d.key != uint32(f.Key) {
-		*d = unheededCount{first: f.ID, age: f.Age, key: uint32(f.Key)}
+	if d.n == 0 {
+		d.first, d.age = f.ID, f.Age
 	}
 	d.n = min(d.n, 254) + 1
 	alive := s.served[kind]
@@ -244,6 +246,12 @@ func (h *Hosts) addUnansweredQuery(f *Fact) {
 	if d.n >= deadEchoes && !p.isReported && alive > d.age && alive >= f.Age-int64(aliveFor) {
 		p.isReported = true
 		h.raise(f, d.first, finding.Expert{Code: pairCodes(f.Proto).Unheeded, A: uint64(d.n)}, h.isUnsure(d.age))
+	}
+	// That challenges come shows that the server lives and that both paths work, whoever else asks. Many servers
+	// answer information alone: of those another finding speaks.
+	if d.n >= lonelyEchoes && !p.isReported && p.age > d.age && s.served[kind] < d.age && (kind == queryInfo || s.answered < d.age) {
+		p.isReported = true
+		h.raise(f, d.first, finding.Expert{Code: pairCodes(f.Proto).Unheeded, A: uint64(d.n), B: dissect.UnheededAlone}, h.isUnsure(d.age))
 	}
 	if kind != queryInfo {
 		h.countMuted(f, s, kind, p.tries[kind])

@@ -80,7 +80,7 @@ const (
 // few dozen.
 const maxKinds = 255
 
-// The tables of Hosts, 5.7 MiB in all. In a full table the entry that was not used for
+// The tables of Hosts, 6.4 MiB in all. In a full table the entry that was not used for
 // longest is evicted; Hosts.Evicted counts the evictions that can hide a finding.
 const (
 	// maxSockets is how many sockets of clients are kept with what they asked: a
@@ -142,9 +142,15 @@ const (
 	maxAskedPorts = 512
 	maxConsoles   = 256
 	maxForeign    = 256
+	// maxJoins is how many pairs of a master server and a server that joins it are kept. Chosen: a server joins three.
+	maxJoins = 256
 	// maxRepliers is how many hosts that reply are kept; the findings of a host that was evicted are milder.
 	// Chosen: a network of 24 bits.
 	maxRepliers = 256
+	// copiedQuestions is of how many questions of a server the answers are counted, and copyingServers how many
+	// servers can be sending answers to one question at a time. Chosen.
+	copiedQuestions = 4
+	copyingServers  = 4
 	// sharedAddresses is how many addresses with one challenge are counted: as many as the
 	// finding needs (sharedWith).
 	sharedAddresses = 8
@@ -165,6 +171,10 @@ const (
 	// deadEchoes is how many valid requests in a row must stay without an answer: one
 	// is lost now and then.
 	deadEchoes = 2
+	// lonelyEchoes is the same where nobody else shows that the server lives, but it goes on giving out
+	// challenges. Chosen: it gave one for each of these, so a path that loses packets would have to lose
+	// those with a challenge alone, three times.
+	lonelyEchoes = 3
 	// aliveFor is how long ago a server may have answered anybody to count as up.
 	aliveFor = 10 * time.Second
 
@@ -211,6 +221,10 @@ const (
 	reframedTurns = 2
 	reframedFor   = time.Minute
 
+	// manyAnswers is from how many answers on to one question no network makes the copies: a mirror makes one,
+	// a router with two paths another. Servers with two forms of information send three.
+	manyAnswers = 10
+
 	// unrequestedReplies are how many replies within unrequestedFor an address gets that asked
 	// nobody for quietFor, as long as notes are entered for. From more than unrequestedServers
 	// servers it is the victim of all of them, which package flood reports.
@@ -254,6 +268,8 @@ const (
 	pageBudget  = 30
 	pageMinute  = time.Minute
 	minUnserved = 2
+	// minUnjoined is how many attempts to join in a row a master must leave unanswered, each with its repetitions.
+	minUnjoined = 2
 	// silencePause is after how long since its last answer to a client a master server that does
 	// not answer counts as silent. Chosen: it is far more than the minute of silence that a client
 	// over its budget gets.

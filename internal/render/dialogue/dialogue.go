@@ -212,7 +212,7 @@ func (d *dialogue) recordStep(f *track.Fact) {
 	case track.Stray:
 		s.Outcome, d.isOver = render.Unsolicited, f.ID == 0
 		d.deadline = f.Nanos + extraWait
-	case track.Answer:
+	case track.Answer, track.Refusal:
 		s.Outcome, s.RTT, s.ChallengeRTT, s.Answer = render.Answered, f.Took, f.Trip, f.Status
 		d.deadline = f.Nanos + extraWait
 	case track.Late:

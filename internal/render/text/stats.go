@@ -237,7 +237,7 @@ func (p *statsPage) writeAmplification() {
 		t.rows = append(t.rows, row)
 	}
 	if len(t.rows) > 0 {
-		p.writeTitle("Amplification", "bytes of an answer for each byte of a request; open: to clients without a challenge, as far as the capture shows; behind: to those that had one")
+		p.writeTitle("Amplification", "bytes of all answers to a request for each byte of it; open: to clients without a challenge, as far as the capture shows; behind: to those that had one")
 		p.writeTable(&t)
 	}
 }

@@ -54,6 +54,17 @@ var Joint = finding.Code{ID: "LIE-05", Severity: finding.Note, Fault: finding.Se
 		return digits.AppendElapsed(append(dst, " players came at the same moment, before "...), int64(e.B), " ")
 	}}
 
+// Ghosts is raised where A entries of a list have no name, and all of them B nanoseconds or more.
+var Ghosts = finding.Code{ID: "LIE-11", Severity: finding.Note, Fault: finding.Server,
+	Seen:  "entries without a name in lists of players, three times in a row, that are older than everybody with a name and never leave",
+	Means: "players who are gone, whose entries the server did not remove, as Squad's does after a lost connection: the list, and often the count, are too high until the server restarts",
+	Do:    "owner: restart the server when nobody plays; client: leave out entries without a name whose time is longer than that of all others, and show the count of the others",
+	Text: func(dst []byte, e *finding.Expert) []byte {
+		dst = strconv.AppendUint(dst, e.A, 10)
+		dst = append(dst, digits.Noun(e.A, " entry has no name, for ", " entries have no name, for ")...)
+		return append(digits.AppendElapsed(dst, int64(e.B), " "), " or more, longer than anybody with a name"...)
+	}}
+
 // OneID is raised where servers at B addresses have one id; Addr is another one of them.
 var OneID = finding.Code{ID: "LIE-06", Severity: finding.Note, Fault: finding.Server,
 	Seen:  "servers at several addresses with one SteamID, or another id that each server has for itself",
@@ -86,4 +97,4 @@ var OneList = finding.Code{ID: "LIE-08", Severity: finding.Note, Fault: finding.
 	}}
 
 // Codes lists the findings of this package.
-var Codes = []*finding.Code{&Counts, &Still, &Joint, &OneID, &Same, &OneList, &Unlisted}
+var Codes = []*finding.Code{&Counts, &Still, &Joint, &OneID, &Same, &OneList, &Unlisted, &Ghosts}

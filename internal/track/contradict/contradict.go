@@ -33,6 +33,7 @@ type server struct {
 	still  streak // of lists with the same names and times
 	joint  streak // of lists whose players all came at once
 	same   streak // of equal counts
+	ghosts streak // of lists whose players without a name are the oldest, and none of them left
 }
 
 // heard is an answer of a server.
@@ -105,6 +106,7 @@ func (x *Finder) AddFact(f *track.Fact) {
 	}
 	if f.Said.List.Counted >= 0 {
 		x.checkStill(f, s)
+		x.checkGhosts(f, s)
 		s.list = heard{age: f.Age, frame: f.Frame, said: *f.Said}
 		if s.info.isFresh(f.Age, int64(countsWithin)) {
 			x.compare(f, s)
@@ -177,6 +179,16 @@ func (x *Finder) checkStill(f *track.Fact, s *server) {
 	isStill := s.list.frame != 0 && l.Timed >= stillPlayers && l.Longest >= int64(stillAge) && l.Times == was.Times && l.Listed == was.Listed
 	if s.still.add(f, isStill, stillLists, int64(stillFor)) {
 		x.Report(f, s.still.first, finding.Expert{Code: &Still, A: uint64(l.Timed), B: uint64(f.Age - s.still.since)}, false)
+	}
+}
+
+// checkGhosts raises that entries of lists without a name stay, and are older than everybody with one.
+func (x *Finder) checkGhosts(f *track.Fact, s *server) {
+	l, was := &f.Said.List, &s.list.said.List
+	isGhostly := l.Nameless > 0 && l.Youngest >= int64(ghostAge) && l.Youngest > l.Oldest
+	stays := s.ghosts.n == 0 || l.Nameless >= was.Nameless && l.Youngest >= was.Youngest
+	if s.ghosts.add(f, isGhostly && stays, ghostLists, int64(ghostFor)) {
+		x.Report(f, s.ghosts.first, finding.Expert{Code: &Ghosts, A: uint64(l.Nameless), B: uint64(l.Youngest)}, false)
 	}
 }
 

@@ -44,6 +44,12 @@ const (
 	jointAge     = 10 * time.Minute
 	jointLists   = 2
 
+	// ghostLists lists in a row in ghostFor or more with entries without a name that have been there for ghostAge or
+	// more: somebody who joins has no name for a minute at most. Chosen.
+	ghostLists = 3
+	ghostFor   = time.Minute
+	ghostAge   = time.Hour
+
 	// sameAnswers answers in sameFor or more with the same count of samePlayers or more: nobody
 	// joins or leaves. A server that is full or has bots only, and an empty one, may stay so. Chosen.
 	sameAnswers = 100

@@ -206,7 +206,7 @@ func (c *Collector) addReply(f *track.Fact, k *questionTally, info *track.Server
 		switch f.Step {
 		case track.Stray:
 			c.sum.Strays += n
-		case track.Challenge, track.Answer, track.Late, track.Extra:
+		case track.Challenge, track.Answer, track.Late, track.Extra, track.Refusal:
 			c.sum.Paired += n
 		}
 	}
@@ -223,7 +223,7 @@ func (c *Collector) addReply(f *track.Fact, k *questionTally, info *track.Server
 			c.challenged.Put(pairOf(f))
 		}
 	case track.Extra:
-		c.addAnswerSize(k, f)
+		c.addFurtherSize(k, f)
 	}
 }
 

@@ -361,10 +361,24 @@ func (c *Collector) addAnswerSize(k *questionTally, f *track.Fact) (challenged b
 	return false
 }
 
+// addFurtherSize adds a further reply to a request to the size of its answer.
+func (c *Collector) addFurtherSize(k *questionTally, f *track.Fact) {
+	t := &k.plainAnswers
+	if !givesToken(f) && (f.Trip >= 0 || c.challenged.Get(pairOf(f)) != nil) {
+		t = &k.challengedAnswers
+	}
+	if t.n == 0 { // of the request no answer was seen
+		t.add(f)
+		return
+	}
+	t.bytes += f.Count() * uint64(f.Bytes)
+	t.wire += f.Count() * uint64(f.Wire)
+}
+
 // givesToken reports whether a reply is a challenge. A client needs none to get that.
 func givesToken(f *track.Fact) bool { return f.Type != nil && f.Type.GivesToken() }
 
-// gainOf returns the mean size of the answers divided by that of the requests.
+// gainOf returns the mean size of all answers to a request divided by that of the requests.
 func gainOf(requests, answers *tally) Gain {
 	g := Gain{Answers: answers.n}
 	if answers.n == 0 || requests.n == 0 || requests.bytes == 0 {
