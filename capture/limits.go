@@ -22,6 +22,19 @@ const (
 	alignedInputs  = 4
 	alignedBatches = 8
 
+	// alignedBytes is how much is looked at, in all, where a file has several interfaces: merged by
+	// stamps of clocks that differ, what a client sent and the answer to it are as far apart as these
+	// (chosen: 3 s of 30,000 packets of requests a second).
+	alignedBytes = 16 << 20
+
+	// reorderBytes is about how much is held while packets of a file are ordered by other stamps than
+	// those that they were captured with: twice alignedBytes.
+	reorderBytes = 32 << 20
+
+	// eraNanos is how much older than all before a batch has to be to begin another era of stamps, in
+	// nanoseconds. Chosen: a second, as much as packets of several processors are out of order, and more.
+	eraNanos = 1_000_000_000
+
 	// laneOverlap is how far the last packets of a file of a ring are later than the first of the
 	// next, in nanoseconds: what processors that take turns deliver out of order (chosen).
 	laneOverlap = 5_000_000

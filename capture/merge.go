@@ -53,14 +53,12 @@ type input struct {
 	file    uint16
 	lane    uint16
 	hasLane bool
-	started bool    // the source was read; until then head is when it begins, if known, else the least time
-	err     error   // what the source returned with its last packets
-	head    int64   // time of the next packet
-	shift   int64   // what is added to stamps
-	looked  []Batch // that Look has read
-	next    int     // index of that packet in batch
-	gap     int     // index of the next gap in batch
-	comment int     // index of the next comment in batch
+	started bool  // the source was read; until then head is when it begins, if known, else the least time
+	err     error // what the source returned with its last packets
+	head    int64 // time of the next packet
+	next    int   // index of that packet in batch
+	gap     int   // index of the next gap in batch
+	comment int   // index of the next comment in batch
 }
 
 // before reports whether a's next packet comes before b's.
@@ -106,9 +104,9 @@ func (m *merger) Read(b *Batch) error {
 // it is closed and the input removed from the heap.
 func (m *merger) refill(in *input, b *Batch) {
 	in.moveGaps(in.next, b)
-	if in.err == nil || len(in.looked) > 0 {
+	if in.err == nil {
 		in.started = true
-		in.read()
+		in.err = in.source.Read(&in.batch)
 		in.next, in.gap, in.comment = 0, 0, 0
 	}
 	if len(in.batch.Packets) > 0 && in.next == 0 {
@@ -117,7 +115,7 @@ func (m *merger) refill(in *input, b *Batch) {
 		return
 	}
 	in.moveGaps(0, b)
-	if in.err == nil || len(in.looked) > 0 {
+	if in.err == nil {
 		return
 	}
 	if in.err != io.EOF {
@@ -217,7 +215,7 @@ func (m *merger) takeLane(in *input) {
 // endsSoon reports whether the last packet of in comes less than laneOverlap after a time.
 func (in *input) endsSoon(nanos int64) bool {
 	rest := in.batch.Packets[in.next:]
-	return in.err != nil && len(in.looked) == 0 && len(rest) > 0 && rest[len(rest)-1].Nanos-nanos < laneOverlap
+	return in.err != nil && len(rest) > 0 && rest[len(rest)-1].Nanos-nanos < laneOverlap
 }
 
 func (m *merger) freeLane(in *input) {
@@ -321,54 +319,23 @@ func (m *merger) Close() error {
 	return first
 }
 
-// Aligner is a Source of several inputs whose clocks may differ. Before the first Read the first
-// packets of all inputs can be looked at, and stamps of inputs corrected.
-type Aligner interface {
-	// Look calls look with the first packets of each input, in the order of each.
-	Look(look func(input int, p *Packet))
-	// Shift adds nanoseconds to all stamps of an input.
-	Shift(input int, nanos int64)
-}
-
 // Look implements Aligner. Of many inputs, as the files of a ring, it looks at none.
-func (m *merger) Look(look func(input int, p *Packet)) {
+func (m *merger) Look(look func(p *Packet)) {
 	if len(m.inputs) > alignedInputs {
 		return
 	}
 	for i := range m.inputs {
 		in := &m.inputs[i]
-		for n := 0; n < alignedBatches && in.err == nil; n++ {
-			var b Batch
-			in.err = in.source.Read(&b)
-			for k := range b.Packets {
-				look(i, &b.Packets[k])
-			}
-			in.looked = append(in.looked, b)
-			if len(b.Packets) == 0 && len(b.Gaps) == 0 {
-				break // it waits for input
-			}
-		}
-	}
-}
-
-// Shift implements Aligner.
-func (m *merger) Shift(input int, nanos int64) {
-	in := &m.inputs[input]
-	in.shift += nanos
-	if in.head > 0 {
-		in.head += nanos
+		a := &aligned{source: in.source}
+		a.lookAt(in.file, alignedBatches, alignedBytes/len(m.inputs), look)
+		in.source, in.head = a, math.MinInt64
 	}
 	m.buildHeap()
 }
 
-// read fills the batch of in with its next packets.
-func (in *input) read() {
-	if len(in.looked) > 0 {
-		in.batch, in.looked = in.looked[0], in.looked[1:]
-	} else if in.err == nil {
-		in.err = in.source.Read(&in.batch)
-	}
-	for i := range in.batch.Packets {
-		in.batch.Packets[i].Nanos += in.shift
+// Shift implements Aligner.
+func (m *merger) Shift(file uint16, iface int, nanos int64) {
+	if a, ok := m.inputs[file].source.(*aligned); ok {
+		a.Shift(0, iface, nanos)
 	}
 }

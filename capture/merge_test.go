@@ -365,8 +365,8 @@ func TestLook(t *testing.T) {
 	}
 	m := Merge(&fake{t: t, name: "a", times: a, most: 2}, &fake{t: t, name: "b", times: b, most: 3})
 	looked := [2]int{}
-	m.(Aligner).Look(func(input int, p *Packet) { looked[input]++ })
-	m.(Aligner).Shift(1, -900)
+	m.(Aligner).Look(func(p *Packet) { looked[p.File]++ })
+	m.(Aligner).Shift(1, EveryInterface, -900)
 	if looked[0] != 2*alignedBatches || looked[1] != n {
 		t.Errorf("looked at %v", looked)
 	}

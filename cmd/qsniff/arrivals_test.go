@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/binary"
 	"encoding/json"
@@ -281,6 +282,61 @@ func inAndOut(late int64) func(*base) [][]byte {
 	}
 }
 
+// late returns a file of two interfaces, of which the second one has what is sent, and a clock that is so
+// much late; with packets in the order in which they came, or in that of their stamps.
+func late(by int64, isSorted bool) func(*base) [][]byte {
+	return func(b *base) [][]byte {
+		frames := traffic.Capture(b.packets, testpcap.LinkEthernet, at(0), at(1), traffic.Inside)
+		for i := range frames {
+			frames[i].Nanos += by * int64(frames[i].Iface)
+		}
+		if isSorted {
+			slices.SortStableFunc(frames, func(x, y traffic.Frame) int { return cmp.Compare(x.Nanos, y.Nanos) })
+		}
+		return [][]byte{traffic.Pcapng(frames, testpcap.LinkEthernet, 2)}
+	}
+}
+
+// TestCrowdOfLateInterface: a crowd of players that comes after a trailer, each of whom brings its challenge back, is no
+// attack, and its server no amplifier, where the clock of the interface that sends is wrong.
+func TestCrowdOfLateInterface(t *testing.T) {
+	t.Parallel()
+	b := &base{packets: trailerCrowd(), t: t}
+	dir := t.TempDir()
+	for _, x := range []struct {
+		ms       int64
+		isSorted bool
+	}{{0, false}, {500, false}, {500, true}, {3000, true}, {-50, true}, {-3000, true}} {
+		a := &arrival{name: fmt.Sprint("crowd ", x.ms, x.isSorted), files: late(x.ms*1_000_000, x.isSorted)}
+		path := b.write(dir, a)[0]
+		floods, _, status := output(t, "floods", path)
+		if status != exitOK || !strings.Contains(floods, "No query floods") || strings.Contains(floods, "amplifier") {
+			t.Errorf("%s: floods, exit status %d:\n%s", a.name, status, floods)
+		}
+		if wants := x.ms != 0; strings.Contains(floods, "The clock of interface 1 is") != wants {
+			t.Errorf("%s: the clock is named: %t, want %t:\n%s", a.name, !wants, wants, floods)
+		}
+		if findings, _, _ := output(t, "findings", path); strings.Contains(findings, "amplifier") {
+			t.Errorf("%s: findings:\n%s", a.name, findings)
+		}
+	}
+}
+
+// trailerCrowd returns exchanges of 5 clients a second, and of 150 a second from the 60th second on, for 20 s.
+func trailerCrowd() []traffic.Packet {
+	all := traffic.Base(60*5+20*150, 0)
+	for i := range all {
+		n := int64(i / 4) // of the exchange
+		at := n * 200_000_000
+		if n > 300 {
+			at = 60_000_000_000 + (n-300)*1_000_000_000/150
+		}
+		all[i].Nanos += at - n*1_000_000_000
+	}
+	slices.SortStableFunc(all, func(x, y traffic.Packet) int { return cmp.Compare(x.Nanos, y.Nanos) })
+	return all
+}
+
 func zipped(data []byte) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
@@ -366,6 +422,10 @@ var arrivals = []arrival{
 	{name: "a clock 3 s late", files: inAndOut(3_000_000_000)},
 	{name: "a clock 50 ms early", files: inAndOut(-50_000_000)},
 	{name: "a clock 3 s early", files: inAndOut(-3_000_000_000)},
+	{name: "an interface whose clock is 3 s late", files: late(3_000_000_000, false)},
+	{name: "an interface whose clock is 3 s early", files: late(-3_000_000_000, false)},
+	{name: "an interface 700 ms late, ordered by stamps", files: late(700_000_000, true)},
+	{name: "an interface 50 ms early, ordered by stamps", files: late(-50_000_000, true)},
 	{name: "container", files: on(testpcap.LinkSLL2, 1, traffic.Container[0], traffic.Container[1], counted)},
 	{name: "offload", files: merged, differs: "ten requests have the time of the last one, so the attack begins with one more",
 		want: func(w *arrived) { w.Attacked++ }},

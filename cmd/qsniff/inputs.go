@@ -71,7 +71,10 @@ func (o *readOptions) openSources(ctx context.Context, names []string) (input, e
 	}
 	if len(names) == 1 {
 		src, err := file.Open(names[0], opts...)
-		return input{Source: src}, err
+		if err != nil {
+			return input{}, err
+		}
+		return input{Source: capture.Align(src)}, nil
 	}
 	all, err := file.OpenAll(names, opts...)
 	if err != nil {

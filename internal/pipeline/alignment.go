@@ -2,31 +2,47 @@ package pipeline
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"time"
 
 	"qsniff/capture"
 	"qsniff/capture/packet"
 	"qsniff/dissect"
+	"qsniff/internal/base/display"
 	"qsniff/internal/render/tally"
 	"qsniff/internal/track"
 )
 
-// alignment compares the clocks of inputs by exchanges that were captured in two of them, as with one
-// file of what comes in and one of what goes out. A client asks (in one input), the server gives a
-// challenge (in the other one), the client brings it back (in the first one). The challenge was given
-// after the request, and before it was brought back: each exchange bounds by how much the second clock
-// is ahead. If no difference of zero fits nearly all exchanges, the second input is shifted by what
-// fits, near to the end of the bounds at which servers answer at once.
+// alignment compares the clocks of inputs, and of the interfaces of one, by exchanges that were captured
+// with two of them, as by one card what comes in and by another one what goes out. A client asks (by one
+// clock), the server gives a challenge (by the other one), the client brings it back (by the first one).
+// The challenge was given after the request, and before it was brought back: each exchange bounds by how
+// much the second clock is ahead. If no difference of zero fits nearly all exchanges, one of the two is
+// shifted by what fits, near to the end of the bounds at which servers answer at once.
+//
+// First the interfaces of each input are compared, then whole inputs: the interfaces of a host share its
+// clock as a rule.
 type alignment struct {
 	sights sightMaker
 	packet packet.Packet
 	n      int
 	asked  map[exchangeEnds]stamp
 	given  map[givenChallenge]stamp
-	bounds map[[2]int][]clockBounds // by the inputs of clients and servers
+	bounds map[clockPair][]clockBounds
 }
+
+// clockID names a clock: an interface of an input.
+type clockID struct{ file, iface uint16 }
+
+func (c clockID) compare(d clockID) int {
+	return cmp.Or(cmp.Compare(c.file, d.file), cmp.Compare(c.iface, d.iface))
+}
+
+// clockPair are two clocks, the lesser one first.
+type clockPair struct{ first, second clockID }
 
 type exchangeEnds struct{ client, server netip.AddrPort }
 
@@ -35,16 +51,21 @@ type givenChallenge struct {
 	key uint32
 }
 
-// stamp is when a packet was captured, and in which input.
+// stamp is when a packet was captured, and by which clock.
 type stamp struct {
-	input        int
-	nanos, asked int64 // asked: of a challenge, when the request came
-	askedIn      int
+	clock        clockID
+	nanos, asked int64 // asked: of a challenge that was brought back, when its request came
+	askedBy      clockID
 	hasAsked     bool
 }
 
-// clockBounds are by how much the clock of the client's input is ahead, at least and at most.
-type clockBounds struct{ least, most int64 }
+// clockBounds are by how much the first clock of a pair is ahead of the second one, at least and at most.
+// isGivenFirst is set if the challenge was given by the first one: then most is right if the server
+// answers at once, else least.
+type clockBounds struct {
+	least, most  int64
+	isGivenFirst bool
+}
 
 const (
 	// maxAligned is how many packets are remembered (chosen: all that capture.Aligner shows).
@@ -59,30 +80,119 @@ const (
 	answerTime = 50 * time.Microsecond
 )
 
-// alignClocks corrects the stamps of inputs, and returns by how much.
-func alignClocks(src capture.Source, reg *dissect.Registry, as []DecodeAs) (list []tally.Skew) {
+// alignClocks corrects the stamps of packets, and returns by how much.
+func alignClocks(src capture.Source, reg *dissect.Registry, as []DecodeAs) []tally.Skew {
 	inputs, ok := src.(capture.Aligner)
 	if !ok || reg == nil {
 		return nil
 	}
 	a := &alignment{sights: sightMaker{reg: reg, decodeAs: as, msg: new(dissect.Message)},
-		asked: map[exchangeEnds]stamp{}, given: map[givenChallenge]stamp{}, bounds: map[[2]int][]clockBounds{}}
+		asked: map[exchangeEnds]stamp{}, given: map[givenChallenge]stamp{}, bounds: map[clockPair][]clockBounds{}}
 	var echoes []echoedChallenge
-	inputs.Look(func(input int, p *capture.Packet) { echoes = a.add(input, p, echoes) })
+	clocks := map[clockID]bool{}
+	inputs.Look(func(p *capture.Packet) {
+		clocks[clockID{p.File, p.Iface}] = true
+		echoes = a.add(p, echoes)
+	})
+	if len(clocks) < 2 {
+		return nil
+	}
 	for _, e := range echoes {
 		a.bound(e)
 	}
+	names := clockNames{severalFiles: isSeveralFiles(clocks)}
+	if d, ok := src.(capture.Describer); ok {
+		names.interfaces = d.Interfaces()
+	}
+	within, between := map[clockPair][]clockBounds{}, map[clockPair][]clockBounds{}
 	for pair, bounds := range a.bounds {
-		if by, isKnown := skewOf(bounds); by != 0 || !isKnown {
-			list = append(list, tally.Skew{Input: pair[1], Nanos: by, Other: pair[0]})
+		if pair.first.file == pair.second.file {
+			within[pair] = bounds
 		}
 	}
-	slices.SortFunc(list, func(x, y tally.Skew) int { return cmp.Or(x.Input-y.Input, x.Other-y.Other) })
-	list = slices.CompactFunc(list, func(x, y tally.Skew) bool { return x.Input == y.Input }) // against the first
-	for _, x := range list {
-		inputs.Shift(x.Input, x.Nanos)
+	shifts, list := findShifts(within, names.ofInterface)
+	for clock, by := range shifts {
+		inputs.Shift(clock.file, int(clock.iface), by)
 	}
-	return list
+	for pair, bounds := range a.bounds {
+		if pair.first.file == pair.second.file {
+			continue
+		}
+		by := shifts[pair.second] - shifts[pair.first]
+		files := clockPair{clockID{file: pair.first.file}, clockID{file: pair.second.file}}
+		for _, x := range bounds {
+			between[files] = append(between[files], clockBounds{x.least - by, x.most - by, x.isGivenFirst})
+		}
+	}
+	shifts, ofFiles := findShifts(between, clockID.inWords)
+	for clock, by := range shifts {
+		inputs.Shift(clock.file, capture.EveryInterface, by)
+	}
+	return append(list, ofFiles...)
+}
+
+func isSeveralFiles(clocks map[clockID]bool) bool {
+	for c := range clocks {
+		if c.file > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// findShifts returns what must be added to the stamps of clocks so that they agree with those that they
+// are compared with, directly or by others. named returns the name of a clock.
+func findShifts(bounds map[clockPair][]clockBounds, named func(clockID) string) (shifts map[clockID]int64, list []tally.Skew) {
+	shifts = map[clockID]int64{}
+	pairs := slices.SortedFunc(maps.Keys(bounds), func(x, y clockPair) int {
+		return cmp.Or(x.first.compare(y.first), x.second.compare(y.second))
+	})
+	for _, pair := range pairs {
+		_, hasFirst := shifts[pair.first]
+		_, hasSecond := shifts[pair.second]
+		if hasFirst && hasSecond {
+			continue
+		}
+		by, isKnown := skewOf(bounds[pair])
+		x := tally.Skew{Clock: named(pair.second), Other: named(pair.first), Nanos: by}
+		switch {
+		case !isKnown:
+			list = append(list, x)
+			continue
+		case hasSecond:
+			shifts[pair.first] = shifts[pair.second] - by
+			x.Clock, x.Other, x.Nanos = x.Other, x.Clock, -by
+		default:
+			shifts[pair.first] += 0
+			shifts[pair.second] = shifts[pair.first] + by
+		}
+		if by != 0 {
+			list = append(list, x)
+		}
+	}
+	return shifts, list
+}
+
+// clockNames names clocks for people.
+type clockNames struct {
+	interfaces   []capture.Interface
+	severalFiles bool
+}
+
+// inWords names the clock of a whole input.
+func (c clockID) inWords() string { return "file " + strconv.Itoa(int(c.file)+1) }
+
+func (n *clockNames) ofInterface(c clockID) string {
+	name := "interface " + strconv.Itoa(int(c.iface))
+	for _, x := range n.interfaces {
+		if x.File == c.file && x.Index == c.iface && x.Name != "" {
+			name += " (" + string(display.AppendVisible(nil, []byte(x.Name))) + ")"
+		}
+	}
+	if n.severalFiles {
+		name += " of " + c.inWords()
+	}
+	return name
 }
 
 // echoedChallenge is a challenge that was brought back.
@@ -91,8 +201,8 @@ type echoedChallenge struct {
 	stamp
 }
 
-// add looks at a packet of an input.
-func (a *alignment) add(input int, p *capture.Packet, echoes []echoedChallenge) []echoedChallenge {
+// add looks at a packet.
+func (a *alignment) add(p *capture.Packet, echoes []echoedChallenge) []echoedChallenge {
 	it := &a.packet
 	it.Decode(p.Link, p.Data, int(p.Wire))
 	if it.Stop != packet.OK || it.Frag.Set || a.n >= maxAligned {
@@ -102,7 +212,7 @@ func (a *alignment) add(input int, p *capture.Packet, echoes []echoedChallenge) 
 	a.sights.ctx.Src, a.sights.ctx.Dst, a.sights.ctx.Wire = it.Src, it.Dst, it.Wire
 	a.sights.identifyPayload(&s, it.Payload)
 	hasKey := s.Flags&track.HasKey != 0
-	at := stamp{input: input, nanos: p.Nanos}
+	at := stamp{clock: clockID{p.File, p.Iface}, nanos: p.Nanos}
 	switch {
 	case s.What == track.IsRequest && !hasKey:
 		a.asked[exchangeEnds{it.Src, it.Dst}] = at
@@ -110,7 +220,7 @@ func (a *alignment) add(input int, p *capture.Packet, echoes []echoedChallenge) 
 		echoes = append(echoes, echoedChallenge{givenChallenge{exchangeEnds{it.Src, it.Dst}, s.Key}, at})
 		if x, ok := a.asked[exchangeEnds{it.Src, it.Dst}]; ok {
 			e := &echoes[len(echoes)-1]
-			e.asked, e.askedIn, e.hasAsked = x.nanos, x.input, true
+			e.asked, e.askedBy, e.hasAsked = x.nanos, x.clock, true
 			delete(a.asked, exchangeEnds{it.Src, it.Dst})
 		}
 	case s.What == track.IsChallenge && hasKey:
@@ -125,36 +235,52 @@ func (a *alignment) add(input int, p *capture.Packet, echoes []echoedChallenge) 
 	return echoes
 }
 
-// bound adds what an exchange shows of two inputs.
+// bound adds what an exchange shows of two clocks.
 func (a *alignment) bound(e echoedChallenge) {
 	g, ok := a.given[e.givenChallenge]
-	if !ok || !e.hasAsked || g.input == e.input || e.askedIn != e.input {
+	if !ok || !e.hasAsked || g.clock == e.clock || e.askedBy != e.clock {
 		return
 	}
 	least, most := e.asked-g.nanos, e.nanos-g.nanos
 	if most < least || least < -int64(maxSkew) || most > int64(maxSkew) {
 		return
 	}
-	pair := [2]int{e.input, g.input}
-	a.bounds[pair] = append(a.bounds[pair], clockBounds{least, most})
+	pair, x := clockPair{e.clock, g.clock}, clockBounds{least, most, false}
+	if e.clock.compare(g.clock) > 0 {
+		pair, x = clockPair{g.clock, e.clock}, clockBounds{-most, -least, true}
+	}
+	a.bounds[pair] = append(a.bounds[pair], x)
 }
 
-// skewOf returns what must be added to the stamps of the server's input, 0 if the clocks agree. isKnown
-// is false if they do not, and nothing fits nearly all exchanges.
+// skewOf returns what must be added to the stamps of the second clock of a pair, 0 if they agree.
+// isKnown is false if they do not, and nothing fits nearly all exchanges.
 func skewOf(bounds []clockBounds) (by int64, isKnown bool) {
 	if len(bounds) < minAligned || fits(bounds, 0) {
 		return 0, true
 	}
-	least := make([]int64, len(bounds))
-	for i := range bounds {
-		least[i] = bounds[i].least
+	var least, most []int64
+	for _, x := range bounds {
+		if x.isGivenFirst {
+			most = append(most, -x.most)
+		} else {
+			least = append(least, x.least)
+		}
 	}
-	slices.Sort(least)
-	by = least[(len(least)-1)*(alignedPercent+100)/200] + int64(answerTime)
+	if len(most) > len(least) {
+		by = -answerAtOnce(most)
+	} else {
+		by = answerAtOnce(least)
+	}
 	if !fits(bounds, by) {
 		return 0, false
 	}
 	return by, true
+}
+
+// answerAtOnce returns the shift at which nearly all challenges were given right after their request.
+func answerAtOnce(least []int64) int64 {
+	slices.Sort(least)
+	return least[(len(least)-1)*(alignedPercent+100)/200] + int64(answerTime)
 }
 
 // fits reports whether nearly all exchanges were in order with a shift.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"qsniff/capture"
+	"qsniff/capture/file"
 	"qsniff/internal/render/tally"
 	"qsniff/internal/test/forms"
 	"qsniff/internal/test/protos"
@@ -133,7 +134,7 @@ func runForm(t *testing.T, f *form, cfg Config) tally.Run {
 	for _, data := range f.files {
 		sources = append(sources, open(t, data))
 	}
-	cfg.Source = sources[0]
+	cfg.Source = capture.Align(sized{sources[0].(*file.Reader)})
 	if len(sources) > 1 {
 		cfg.Source = capture.Merge(sources...)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/pipeline"
@@ -146,7 +147,7 @@ func (r *reader) run(ctx context.Context, q *question, cfg pipeline.Config) (tal
 	}
 	base := r.o.Config
 	cfg.Registry, cfg.DecodeAs, cfg.Dedup, cfg.Memory, cfg.Jobs = base.Registry, base.DecodeAs, base.Dedup, base.Memory, base.Jobs
-	cfg.Source = in
+	cfg.Source = capture.Align(in)
 	run, err := pipeline.Run(ctx, cfg)
 	return run, cmp.Or(err, in.Close())
 }

@@ -54,7 +54,7 @@ type Run struct {
 	Proxied      uint64
 	ProxyEvicted uint64 // what was known of proxies and made room
 	Clock        Clock
-	// Skews are corrections of the clocks of inputs.
+	// Skews are corrections of the clocks of inputs, and of their interfaces.
 	Skews []Skew
 	// Backwards counts packets whose time lies before an earlier packet's; they
 	// were treated as if no time had passed.
@@ -128,30 +128,34 @@ func (r *Run) TranslationsSentence() string {
 	return string(b)
 }
 
-// Skew is what was added to the stamps of an input, since its clock did not agree with that of
-// another one; 0 if that cannot be found. Inputs count from 0.
+// Skew is what was added to the stamps of an input, or of an interface of one, since its clock did not
+// agree with another one; 0 if that cannot be found. Clocks are in words.
 type Skew struct {
-	Input, Other int
+	Clock, Other string
 	Nanos        int64
 }
 
-// SkewSentence returns how clocks of inputs differed, in one sentence without a full stop. It is empty
-// if they agree, or cannot be compared.
+// SkewSentence returns how clocks differed, in one sentence without a full stop. It is empty if they
+// agree, or cannot be compared.
 func (r *Run) SkewSentence() string {
 	if len(r.Skews) == 0 {
 		return ""
 	}
 	x := r.Skews[0]
 	if x.Nanos == 0 {
-		return fmt.Sprintf("The clocks of file %d and file %d differ, and not always by as much: which answers belong to which requests, and times between these, are unsure",
-			x.Input+1, x.Other+1)
+		return fmt.Sprintf("The clocks of %s and %s differ, and not always by as much: which answers belong to which requests, and times between these, are unsure",
+			x.Clock, x.Other)
 	}
 	way := "slow"
 	if x.Nanos < 0 {
 		way = "fast"
 	}
-	return fmt.Sprintf("The clock of file %d is %s %s, compared with file %d by challenges that clients brought back: its times are corrected",
-		x.Input+1, digits.Span(time.Duration(max(x.Nanos, -x.Nanos))), way, x.Other+1)
+	more := ""
+	if n := len(r.Skews) - 1; n > 0 {
+		more = fmt.Sprintf("; %s with others as well", digits.Counted(uint64(n), "clock differs", "clocks differ"))
+	}
+	return fmt.Sprintf("The clock of %s is %s %s, compared with %s by challenges that clients brought back: its times are corrected%s",
+		x.Clock, digits.Span(time.Duration(max(x.Nanos, -x.Nanos))), way, x.Other, more)
 }
 
 // Clock is how often the clock of the capturing host was set back, at which packet and corrected
