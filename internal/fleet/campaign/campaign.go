@@ -150,15 +150,16 @@ type Totals struct {
 
 // Counters are what an engine counted since its state began. What is refused by a limit is in one of them.
 type Counters struct {
-	Messages   uint64 `json:"messages"`   // taken
-	Duplicates uint64 `json:"duplicates"` // messages that had come before
-	Lost       uint64 `json:"lost"`       // numbers that never came
-	TooEarly   uint64 `json:"too_early"`  // messages about more than maxEarly in the future
-	TooLate    uint64 `json:"too_late"`   // messages about more than maxLate ago
-	Late       uint64 `json:"late"`       // messages about a window that was closed, which are judged apart
-	Repeated   uint64 `json:"repeated"`   // messages about a server that the window had one of
-	Corrected  uint64 `json:"corrected"`  // messages with figures that cannot be
-	Windows    uint64 `json:"windows"`    // closed, the late ones included
+	Messages   uint64 `json:"messages"`    // taken
+	Duplicates uint64 `json:"duplicates"`  // messages that had come before
+	Lost       uint64 `json:"lost"`        // numbers that never came
+	TooEarly   uint64 `json:"too_early"`   // messages about more than maxEarly in the future
+	TooLate    uint64 `json:"too_late"`    // messages about more than maxLate ago
+	Late       uint64 `json:"late"`        // messages about a window that was closed, which are judged apart
+	Repeated   uint64 `json:"repeated"`    // messages about a server that the window had one of
+	Corrected  uint64 `json:"corrected"`   // messages with figures that cannot be
+	ClockSteps uint64 `json:"clock_steps"` // how often the broker's clock was set by more than a minute
+	Windows    uint64 `json:"windows"`     // closed, the late ones included
 
 	SensorsRefused   uint64 `json:"sensors_refused"` // messages of sensors beyond maxSensors
 	SensorsEvicted   uint64 `json:"sensors_evicted"` // silent for expireAfter, or replaced by a new one

@@ -72,6 +72,7 @@ func (e *Engine) Consume(m fleet.Message, broker, sent int64) (isNew bool) {
 		e.state.Counters.TooEarly++
 		return false
 	}
+	e.noticeStep(broker)
 	s := e.sensorOf(h.Sensor, broker)
 	if s == nil {
 		return false
@@ -103,6 +104,7 @@ func (e *Engine) Advance(broker int64) {
 	if broker > 1<<62 || broker <= lateness {
 		return
 	}
+	e.noticeStep(broker)
 	last := (broker - lateness) / period
 	if !st.HasBegun {
 		st.HasBegun, st.Closed = true, last

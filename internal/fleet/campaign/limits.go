@@ -16,6 +16,9 @@ const (
 	// a day at most, and what is left of skew is less than a minute.
 	maxEarly = int64(time.Minute)
 	maxLate  = int64(24 * time.Hour)
+	// stepLeast is by how much a clock must be set at once to be noticed. Chosen: as much as is believed of a sensor's
+	// time, and more than the clocks of the brokers of a cluster differ.
+	stepLeast = maxEarly
 	// skewLeast is how far a sensor's clock is off before its windows are moved. Chosen: NTP keeps
 	// clocks within a tenth of a second, and two seconds are a fifth of a window.
 	skewLeast = int64(2 * time.Second)

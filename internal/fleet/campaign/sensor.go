@@ -50,6 +50,9 @@ func (c *clock) learn(broker, sent int64) {
 		}
 		c.Has[turn&1], c.Turn = false, turn
 	}
+	if (c.Has[0] || c.Has[1]) && delay-c.skew() > stepLeast { // no message is on its way for so long: the sensor's clock was set back
+		c.Has = [2]bool{}
+	}
 	i := c.Turn & 1
 	if !c.Has[i] || delay < c.Least[i] {
 		c.Least[i], c.Has[i] = delay, true

@@ -37,6 +37,9 @@ type Options struct {
 	// have packets of a day within a minute. nil: as they came.
 	Times func(m fleet.Message, broker, sent int64) (int64, int64)
 	Now   func(broker int64) int64
+	// Monotonic is a clock that nobody sets, in nanoseconds: by it the hub sees when the broker's is set. nil: that of
+	// this machine, and none with Now.
+	Monotonic func() int64
 }
 
 // Messenger is what a hub needs of a notify.Messenger.
@@ -79,6 +82,10 @@ func New(ctx context.Context, o Options) (*Hub, error) {
 		return nil, err
 	}
 	o.Replicas = max(o.Replicas, 1)
+	if o.Monotonic == nil && o.Now == nil {
+		begin := time.Now()
+		o.Monotonic = func() int64 { return int64(time.Since(begin)) }
+	}
 	var id [8]byte
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, err

@@ -22,6 +22,10 @@ type leader struct {
 	wrote  time.Time // the state
 	shown  time.Time // to readers
 	dirty  bool      // events were added or delivered: the state is to be written
+	clock  stepper
+	before int64 // the broker's time of the round before, moved by the step since; 0: there is none
+	now    int64 // of this round
+	isStep bool  // the broker's clock was set since then
 }
 
 // lead goes on from the state until asked ends, or something fails; ctx bounds how long that takes.
@@ -122,6 +126,10 @@ func (x *leader) round(ctx context.Context) (isMore bool, err error) {
 			now = at
 		}
 	}
+	if x.opt.Now != nil {
+		now = x.opt.Now(now)
+	}
+	x.followClock(now)
 	last := int64(0)
 	n, err := merge(ctx, roundMessages, readers, func(m *received) {
 		last = m.time
@@ -134,10 +142,9 @@ func (x *leader) round(ctx context.Context) (isMore bool, err error) {
 	}
 	isMore = n == roundMessages
 	if isMore {
-		now = last
-	}
-	if x.opt.Now != nil {
-		now = x.opt.Now(now)
+		if now = last; x.opt.Now != nil {
+			now = x.opt.Now(now)
+		}
 	}
 	x.engine.Advance(now)
 	x.settle()
@@ -166,7 +173,43 @@ func (x *leader) consume(r *received) {
 	if x.opt.Times != nil {
 		broker, sent = x.opt.Times(m, broker, sent)
 	}
+	if x.isStep { // it may have come before the clock was set
+		broker = min(max(broker, x.before), x.now)
+	}
 	x.engine.Consume(m, broker, sent)
+}
+
+// followClock has the engine follow the broker's clock where that was set since the round before.
+func (x *leader) followClock(now int64) {
+	x.isStep = false
+	if x.opt.Monotonic != nil {
+		if by := x.clock.step(now, x.opt.Monotonic()); by != 0 {
+			x.opt.Log.Warn("the clock of the broker was set", "by", time.Duration(by))
+			x.engine.Step(by)
+			x.isStep, x.before = true, x.before+by
+		}
+	}
+	if !x.isStep {
+		x.before = x.now
+	}
+	x.now = now
+}
+
+// stepper finds out when a clock is set, by one that is not.
+type stepper struct {
+	last, at int64 // the clock's time, and that of the other one then
+	hasBegun bool
+}
+
+// step returns by how much the clock was set since the last call, 0 for less than clockStep.
+func (s *stepper) step(now, at int64) int64 {
+	by := (now - s.last) - (at - s.at)
+	isFirst := !s.hasBegun
+	s.last, s.at, s.hasBegun = now, at, true
+	if isFirst || by < int64(clockStep) && by > -int64(clockStep) {
+		return 0
+	}
+	return by
 }
 
 func (x *leader) refuse(sensor string, why fleet.Reason) {

@@ -52,6 +52,10 @@ const (
 	eventsLonger  = 10
 	eventsSmaller = 10
 
+	// clockStep is by how much the broker's clock must be set at once to be noticed. Chosen: as much as a sensor's clock
+	// may be off, and longer than a request takes.
+	clockStep = time.Minute
+
 	// requestTime is how long a request to the broker may take. Chosen: less than the lease.
 	requestTime = 5 * time.Second
 	// messageWait is how long a message may take that the broker lists. Chosen: a broker that

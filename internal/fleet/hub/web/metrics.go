@@ -57,6 +57,7 @@ var plain = []metric{
 	count("events_let_go_total", "Events that were told, and let go before they were known to be delivered.", func(v *hub.View) uint64 { return v.Totals.LetGo }),
 	gauge("events_pending", "Events that are not told completely.", func(v *hub.View) float64 { return float64(v.Pending) }),
 	gauge("sensors", "Sensors that are known.", func(v *hub.View) float64 { return float64(v.Counters.Sensors) }),
+	count("clock_steps_total", "How often the clock of the broker was set by more than a minute.", func(v *hub.View) uint64 { return v.Counters.ClockSteps }),
 	gauge("sensors_silent", "Sensors without a word for a minute.", func(v *hub.View) float64 { return float64(v.Counters.Silent) }),
 	gauge("sensors_skewed", "Sensors whose clock is off by more than two seconds.", func(v *hub.View) float64 { return float64(v.Counters.Skewed) }),
 	gauge("servers", "Servers that are known.", func(v *hub.View) float64 { return float64(v.Counters.Servers) }),

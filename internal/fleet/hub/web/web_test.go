@@ -39,7 +39,7 @@ func exampleView() *hub.View {
 		Closed:   []hub.Shown{c(campaign.SameSources, "alert", now-10e9)},
 		Windows:  []campaign.Totals{{End: now, Sensors: 3, Servers: 48, Raised: 31, PacketsIn: 52300, BytesIn: 2 << 20, PacketsOut: 41000, BytesOut: 19 << 20, Sources: 18321}},
 		Top:      []hub.ShownNetwork{{Prefix: "203.0.113.0/24", Queries: 9120}, {Queries: 10}},
-		Counters: campaign.Counters{Sensors: 3, Servers: 48, Silent: 1, Skewed: 1, Duplicates: 5}, Totals: hub.Totals{Messages: 123456, Refused: 3, Events: 9, Told: 8, Uncertain: 1},
+		Counters: campaign.Counters{Sensors: 3, Servers: 48, Silent: 1, Skewed: 1, Duplicates: 5}, Totals: hub.Totals{Messages: 123456, Refused: 3, Events: 9, Told: 8, Uncertain: 1, Aside: 1},
 		Refused: []hub.Refused{{Sensor: "fra-1", Why: fleet.BadVersion, Count: 2}, {Why: fleet.BadSubject, Count: 1}},
 		Streams: []hub.StreamState{{Name: "QSNIFF_COUNTS", Messages: 120000, Bytes: 800 << 20}}}
 }
@@ -64,7 +64,7 @@ func get(p *Pages) *httptest.ResponseRecorder {
 func TestPage(t *testing.T) {
 	w := get(newPages(t, exampleView()))
 	text := w.Body.String()
-	for _, want := range []string{"<h1 class=\"bad\">2 campaigns go on</h1>", "203.0.113.0/24", "sealed with another secret", "silent", "clock is off", "-4.2 s", "412,345", "5,230/s", "one host after the other", "&lt;script&gt;", "86 %"} {
+	for _, want := range []string{"<h1 class=\"bad\">2 campaigns go on</h1>", "203.0.113.0/24", "sealed with another secret", "silent", "clock is off", "-4.2 s", "412,345", "5,230/s", "one host after the other", "&lt;script&gt;", "86 %", "1 state of hubs could not be read and was kept aside"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not on the page", want)
 		}
