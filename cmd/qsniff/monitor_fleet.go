@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +52,9 @@ func (m *monitorRun) addFleet(cfg *pipeline.Config) {
 	rand.Read(run[:]) // it does not fail
 	opt := sensor.Options{Meter: m.meter, Detector: m.detector.Detector, Secret: o.secret, Name: o.name, Run: hex.EncodeToString(run[:]),
 		Program: readBuild().Version, Input: m.inputName(), Packets: func() uint64 { return m.received }, Put: m.toFleet}
+	if m.opts.isLive() {
+		opt.Wall = func() int64 { return time.Now().UnixNano() }
+	}
 	if o.addresses {
 		opt.Line = newFleetLine()
 	}

@@ -68,6 +68,11 @@ func (x *Sensor) incidentOf(in *flood.Incident, e flood.Event) *fleet.Incident {
 		Servers: in.Servers, Start: in.Start, Detected: in.Detected, End: in.End,
 		Peak: finite(in.Peak), Mean: finite(in.Mean), Baseline: finite(in.Baseline), Requests: in.Requests, Replies: in.Replies,
 		BytesIn: in.BytesIn, BytesOut: in.BytesOut, Confidence: finite(in.Confidence()), Distinct: finite(in.Sources)}
+	for _, t := range []*int64{&m.Start, &m.Detected, &m.End} {
+		if *t > x.ahead {
+			*t -= x.ahead
+		}
+	}
 	x.fillTarget(m, in)
 	if in.SourceSketch != nil {
 		m.Sources.Merge(in.SourceSketch)

@@ -25,6 +25,9 @@ type Options struct {
 	Line func(*flood.Incident, flood.Event) []byte
 	// Packets returns how many packets were read since the start; nil: that is unknown.
 	Packets func() uint64
+	// Wall returns the time of the host's clock, in Unix nanoseconds, for a live capture: after that clock was set back,
+	// the times of packets go on as if it had not been, and those of messages do not. nil: they are those of packets.
+	Wall func() int64
 	// Put takes a message, which is its own from then on. It is called by the goroutine that runs
 	// the pipeline, and must not block.
 	Put func(fleet.Message)
@@ -41,6 +44,7 @@ type Sensor struct {
 	unsent uint64
 
 	started int64 // Unix time of the first packet
+	ahead   int64 // by which times of packets are later than the host's clock, in whole periods
 	dropped uint64
 
 	places  []place // by monitor.Meter.Place
@@ -97,6 +101,7 @@ func (x *Sensor) End(age, nanos int64) {
 // pass ends the windows before age, and finds out when the one at hand is over. There is none
 // before the first packet, which the detector gets after the sensor.
 func (x *Sensor) pass(age, nanos int64) {
+	x.followClock(nanos)
 	if x.started == 0 {
 		x.started = max(nanos, 1)
 	}
@@ -118,9 +123,24 @@ func (x *Sensor) pass(age, nanos int64) {
 	}
 }
 
+// followClock finds out by how much the time of a packet that was just captured is later than the host's clock. It moves
+// messages by whole periods, so that windows stay those of other hosts.
+func (x *Sensor) followClock(nanos int64) {
+	if x.opt.Wall == nil {
+		return
+	}
+	const period = int64(fleet.Period)
+	switch ahead := max(nanos-x.opt.Wall(), 0); {
+	case ahead < period/2:
+		x.ahead = 0
+	case max(ahead-x.ahead, x.ahead-ahead) > period*6/10: // not to and fro between two
+		x.ahead = (ahead + period/2) / period * period
+	}
+}
+
 // put numbers a message and gives it out.
 func (x *Sensor) put(m fleet.Message, k fleet.Kind, nanos int64) {
 	x.seq++
-	*fleet.HeadOf(m) = fleet.Head{Version: fleet.Version, Kind: k, Sensor: x.opt.Name, Run: x.opt.Run, Seq: x.seq, Time: max(nanos, 1)}
+	*fleet.HeadOf(m) = fleet.Head{Version: fleet.Version, Kind: k, Sensor: x.opt.Name, Run: x.opt.Run, Seq: x.seq, Time: max(nanos-x.ahead, 1)}
 	x.opt.Put(m)
 }

@@ -42,7 +42,7 @@ func (c counts) since(before counts) counts {
 func (x *Sensor) closeWindow() {
 	x.windows++
 	x.chooseServers()
-	h := &fleet.Host{Program: cut(x.opt.Program), Input: cut(x.opt.Input), Started: x.started, Servers: len(x.order),
+	h := &fleet.Host{Program: cut(x.opt.Program), Input: cut(x.opt.Input), Started: max(x.started-x.ahead, 1), Servers: len(x.order),
 		Unlisted: max(len(x.order)-fleet.MaxServers, 0), Dropped: x.dropped, Open: len(x.events.open)}
 	if x.opt.Packets != nil {
 		h.Packets = x.opt.Packets()
