@@ -85,6 +85,7 @@ type running struct {
 	hub     *hub.Hub
 	server  *serve.Server
 	cert    cli.Certificate
+	isTight bool // the disk is too small for --retention-size, which was said
 }
 
 // runHub runs a hub until ctx ends.
@@ -133,10 +134,13 @@ func (r *running) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	retention := hub.Retention{Age: o.age}
 	if o.store != "" {
-		r.fitRetention()
+		o.size = cli.ByteSize(r.fitRetention())
+		retention.Room = r.fitRetention
 	}
-	options := hub.Options{Prefix: o.prefix, Retention: hub.Retention{Age: o.age, Size: int64(o.size)}, Replicas: o.replicas, Log: r.log}
+	retention.Size = int64(o.size)
+	options := hub.Options{Prefix: o.prefix, Retention: retention, Replicas: o.replicas, Log: r.log}
 	if options.Secret, err = loadSecret(o.secretFile); err != nil {
 		return err
 	}
@@ -276,19 +280,25 @@ func (r *running) checkDisk() error {
 	return fmt.Errorf("the disk of --store has only %s left: free some, or choose a smaller --retention-size", digits.Bytes(float64(free)))
 }
 
-// fitRetention makes the streams smaller if the disk cannot hold what the flags allow, and says so. What the streams have
-// already counts as free.
-func (r *running) fitRetention() {
+// fitRetention returns how large the streams may be, which is less than the flags allow where the disk cannot hold that,
+// and says so once. What the streams have already counts as free.
+func (r *running) fitRetention() int64 {
 	o := r.opts
 	free, err := disk.Free(o.store)
 	if err != nil {
-		return
+		return int64(o.size)
 	}
 	room := int64(free) + disk.Used(o.store) - bucketRoom
-	if most := max(room*2/3, leastRetention); int64(o.size) > most {
-		r.log.Warn("the disk of --store is too small for --retention-size", "wanted", o.size.String(), "free", digits.Bytes(float64(free)), "used", digits.Bytes(float64(most)))
-		o.size = cli.ByteSize(most)
+	most := max(room*2/3, leastRetention)
+	if int64(o.size) <= most {
+		r.isTight = r.isTight && int64(o.size) > most-most/8 // said again once it was well in between
+		return int64(o.size)
 	}
+	if !r.isTight {
+		r.isTight = true
+		r.log.Warn("the disk of --store is too small for --retention-size", "wanted", o.size.String(), "free", digits.Bytes(float64(free)), "used", digits.Bytes(float64(most)))
+	}
+	return most
 }
 
 // enterSandbox drops the rights that the run does not need any more.

@@ -12,6 +12,14 @@ import (
 	"qsniff/internal/flood/sketch"
 )
 
+// MaxOf returns the most bytes of a message of a kind.
+func MaxOf(k Kind) int {
+	if k == KindServer || k == KindHost {
+		return MaxCounts
+	}
+	return MaxMessage
+}
+
 // Features are those of a window, by package measure. In messages they are base64 of as many
 // little-endian 32-bit floats, so that their size is always the same; NaN is what the capture could
 // not give. A newer version of the messages may append features.
@@ -71,11 +79,11 @@ func (h *Head) head() *Head { return h }
 func HeadOf(m Message) *Head { return m.head() }
 
 // Encode returns a message as one line of JSON without its end. It returns an error, and no part, if it
-// is longer than MaxMessage.
+// is longer than MaxOf its kind.
 func Encode(m Message) ([]byte, error) {
 	b, err := json.Marshal(m)
-	if err == nil && len(b) > MaxMessage {
-		err = fmt.Errorf("the message has %d bytes, more than %d", len(b), MaxMessage)
+	if most := MaxOf(HeadOf(m).Kind); err == nil && len(b) > most {
+		err = fmt.Errorf("the message has %d bytes, more than %d", len(b), most)
 	}
 	if err != nil {
 		return nil, err
@@ -124,7 +132,7 @@ func ReasonOf(err error) Reason {
 // Parse reads a message that a sensor published as one of a kind. An error is why it cannot be one;
 // ReasonOf returns that in short.
 func Parse(sensor string, k Kind, data []byte) (Message, error) {
-	if len(data) > MaxMessage {
+	if len(data) > MaxOf(k) {
 		return nil, refuse(BadSize, "%d bytes are more than a message has", len(data))
 	}
 	var m Message

@@ -17,6 +17,9 @@ const (
 	// lists 16 KiB, and brokers refuse 1 MiB by default.
 	MaxMessage = 64 << 10
 
+	// MaxCounts is the same of a Server and of a Host, which come in each window. Chosen: a Server takes 11 KiB at most.
+	MaxCounts = 16 << 10
+
 	// MaxText is the most bytes of a text from the network in a message.
 	MaxText = 256
 

@@ -26,6 +26,8 @@ type leader struct {
 	before int64 // the broker's time of the round before, moved by the step since; 0: there is none
 	now    int64 // of this round
 	isStep bool  // the broker's clock was set since then
+	size   int64 // bytes that counts may have now
+	sized  time.Time
 }
 
 // lead goes on from the state until asked ends, or something fails; ctx bounds how long that takes.
@@ -140,6 +142,9 @@ func (x *leader) round(ctx context.Context) (isMore bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if err := x.trim(ctx); err != nil {
+		return false, err
+	}
 	isMore = n == roundMessages
 	if isMore {
 		if now = last; x.opt.Now != nil {
@@ -154,6 +159,20 @@ func (x *leader) round(ctx context.Context) (isMore bool, err error) {
 		}
 	}
 	return isMore, x.tell(ctx)
+}
+
+// trim makes room in the streams, of what was read.
+func (x *leader) trim(ctx context.Context) error {
+	if x.size == 0 || time.Since(x.sized) >= streamsEvery {
+		x.size, x.sized = x.opt.Retention.Size, time.Now()
+		if room := x.opt.Retention.Room; room != nil {
+			x.size = min(x.size, max(room(), leastSize))
+		}
+	}
+	if err := x.counts.trim(ctx, x.size); err != nil {
+		return err
+	}
+	return x.events.trim(ctx, eventsSize(x.size))
 }
 
 // consume passes a message to the engine.

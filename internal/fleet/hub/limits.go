@@ -46,11 +46,16 @@ const (
 	// headRoom is what a message of a stream has besides its body: the headers with its id and time.
 	headRoom = 4 << 10
 
-	// eventsLonger is how many times as long events and campaigns are kept as counts are, eventsSmaller
-	// what part of the size of counts each of the two may take. Chosen: incidents of a year are less than
-	// counts of a day.
-	eventsLonger  = 10
-	eventsSmaller = 10
+	// eventsLonger is how many times as long events and campaigns are kept as counts are, eventsSmaller and
+	// campaignsSmaller what part of the size of counts each of the two may take. Chosen: incidents of a year are less than
+	// counts of a day, but one sensor shall have room for those of days in half of it.
+	eventsLonger     = 10
+	eventsSmaller    = 4
+	campaignsSmaller = 10
+
+	// A stream that is full to trimFrom of its size loses its oldest messages that were read, down to trimTo, in eighths.
+	// Chosen: what is between is seconds of a sensor that sends as fast as it can.
+	trimFrom, trimTo, trimOf = 7, 6, 8
 
 	// clockStep is by how much the broker's clock must be set at once to be noticed. Chosen: as much as a sensor's clock
 	// may be off, and longer than a request takes.

@@ -33,6 +33,8 @@ type reader struct {
 	lost   uint64 // messages that were dropped before they were read
 	it     jetstream.MessagesContext
 	head   *received // read and not taken; nil: none
+	first  uint64    // number of the oldest message there is
+	bytes  int64     // of all of them
 }
 
 // look asks the broker what there is, and returns its time. A stream that begins later than where the
@@ -44,7 +46,7 @@ func (r *reader) look(ctx context.Context) (now int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r.target = info.State.LastSeq
+	r.target, r.first, r.bytes = info.State.LastSeq, info.State.FirstSeq, int64(info.State.Bytes)
 	switch first := info.State.FirstSeq; {
 	case r.target+1 < r.next:
 		r.seek(max(first, 1))
@@ -95,6 +97,21 @@ func (r *reader) peek(ctx context.Context) (*received, error) {
 		r.head.sent, _ = strconv.ParseInt(text, 10, 64) // 0: unknown
 	}
 	return r.head, nil
+}
+
+// trim removes the oldest messages that were read if the stream is nearly as large as it may be.
+func (r *reader) trim(ctx context.Context, size int64) error {
+	if r.bytes <= size*trimFrom/trimOf || r.target < r.first {
+		return nil
+	}
+	part := float64(r.bytes-size*trimTo/trimOf) / float64(r.bytes)
+	end := min(r.first+uint64(part*float64(r.target-r.first+1)), r.next)
+	if end <= r.first {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	return r.stream.Purge(ctx, jetstream.WithPurgeSequence(end)) // those before end
 }
 
 // take takes what peek returned.

@@ -58,9 +58,23 @@ func (n *Names) StreamOf(k fleet.Kind) string {
 type Retention struct {
 	Age  time.Duration // of counts
 	Size int64         // bytes of counts
+	// Room returns how many bytes of counts the disk has room for at the moment; nil: any. Hubs ask it now and then, and
+	// remove the oldest messages that they have read where that is less than Size.
+	Room func() int64
 }
 
-// streamsOf returns the configurations of the streams.
+// events returns the size of the stream of events where counts have a size.
+func eventsSize(counts int64) int64 { return max(counts/eventsSmaller, leastSize) }
+
+// perSubject returns how many messages of a subject a stream holds, so that those of one sensor take half of it at most,
+// of the largest size. Beyond, its own oldest messages go.
+func perSubject(size int64, kinds, most int) int64 {
+	return max(size/2/int64(kinds*(most+headRoom)), leastPerSubject)
+}
+
+// streamsOf returns the configurations of the streams. The two that sensors write refuse new messages when they are full:
+// a sensor keeps what is refused, and the hub that leads removes the oldest of those that it has read before it comes to
+// that. So no message displaces one that no hub has read.
 func streamsOf(prefix string, r Retention, replicas int) []jetstream.StreamConfig {
 	n := NamesOf(prefix)
 	subjects := func(kinds []fleet.Kind) (all []string) {
@@ -69,17 +83,22 @@ func streamsOf(prefix string, r Retention, replicas int) []jetstream.StreamConfi
 		}
 		return all
 	}
-	base := jetstream.StreamConfig{Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld, Storage: jetstream.FileStorage,
+	base := jetstream.StreamConfig{Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage,
 		MaxMsgSize: fleet.MaxMessage + headRoom, Duplicates: duplicates, Replicas: replicas, Compression: jetstream.S2Compression, AllowDirect: true}
 	counts, events, campaigns := base, base, base
 	counts.Name, counts.Subjects, counts.Description = n.Counts, subjects(kindsOfCounts), "what servers and sensors counted"
-	counts.MaxAge, counts.MaxBytes = r.Age, r.Size
+	counts.MaxAge, counts.MaxBytes, counts.MaxMsgSize = r.Age, r.Size, fleet.MaxCounts+headRoom
+	counts.MaxMsgsPerSubject = perSubject(r.Size, len(kindsOfCounts), fleet.MaxCounts)
 	events.Name, events.Subjects, events.Description = n.Events, subjects(kindsOfEvents), "incidents, findings and inventory"
-	events.MaxAge, events.MaxBytes = eventsLonger*r.Age, max(r.Size/eventsSmaller, leastSize)
+	events.MaxAge, events.MaxBytes = eventsLonger*r.Age, eventsSize(r.Size)
+	events.MaxMsgsPerSubject = perSubject(events.MaxBytes, len(kindsOfEvents), fleet.MaxMessage)
 	campaigns.Name, campaigns.Subjects, campaigns.Description = n.Campaigns, []string{subjectOf(prefix, eventCampaign), subjectOf(prefix, eventSensor)}, "what hubs tell"
-	campaigns.MaxAge, campaigns.MaxBytes = events.MaxAge, events.MaxBytes
+	campaigns.Discard, campaigns.MaxAge, campaigns.MaxBytes = jetstream.DiscardOld, events.MaxAge, max(r.Size/campaignsSmaller, leastSize)
 	return []jetstream.StreamConfig{counts, events, campaigns}
 }
+
+// leastPerSubject is the fewest messages of a subject that a stream holds. Chosen: what a detector begins in a minute.
+const leastPerSubject = 32
 
 // leastSize is the smallest size of a stream. Chosen: about 2,000 messages of servers, of 7 KiB each.
 const leastSize = 16 << 20
