@@ -95,7 +95,7 @@ func (o *hubOptions) register(cmd *cobra.Command) {
 	f.StringVar(&o.natsCA, "nats-client-ca", "", "sensors must bring a certificate of the authorities in `FILE`, PEM")
 	f.IntVar(&o.replicas, "replicas", 1, "keep streams on `N` servers of a cluster")
 	f.DurationVar(&o.age, "retention-age", 7*24*time.Hour, "keep counts for this `TIME`; incidents and campaigns ten times as long")
-	f.Var(&o.size, "retention-size", "keep so many bytes of counts; a tenth of that of incidents, and of campaigns")
+	f.Var(&o.size, "retention-size", "keep so many bytes of counts; a quarter of that of incidents, a tenth of campaigns")
 	o.web.Register(f, "127.0.0.1:9478")
 	o.told.Register(f, "campaigns", "campaign")
 	f.BoolVar(&o.noSandbox, "no-sandbox", false, "keep all rights")
