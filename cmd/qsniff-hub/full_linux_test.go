@@ -47,7 +47,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Random bytes, which the streams cannot compress.
-	noise := make([]byte, 48<<10)
+	noise := make([]byte, 16<<10)
 	f, err := os.Open("/dev/urandom")
 	if err != nil {
 		t.Fatal(err)
