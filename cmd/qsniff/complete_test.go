@@ -44,7 +44,7 @@ func TestCompletion(t *testing.T) {
 		{"fields", []string{"fields", "a2s.info.ma"}, []string{"a2s.info.map", "a2s.info.max_players"}, noFiles},
 		{"messages", []string{"fields", "--messages", "S2C"}, []string{"S2C_CHALLENGE"}, noFiles},
 		{"one field only", []string{"fields", "a2s.info.map", "a2s.info.ma"}, nil, noFiles},
-		{"ids of incidents", []string{"explain", "DOS-F"}, []string{"DOS-F02", "DOS-F01", "DOS-F03"}, noFiles},
+		{"ids of incidents", []string{"explain", "DOS-F"}, []string{"DOS-F02", "DOS-F01", "DOS-F03", "DOS-F04"}, noFiles},
 		{"findings", []string{"explain", "SPL-0"}, []string{"SPL-01", "SPL-02", "SPL-03", "SPL-04", "SPL-05", "SPL-06", "SPL-07", "SPL-08", "SPL-09"}, noFiles},
 		{"shells", []string{"completion", ""}, []string{"bash", "zsh", "fish"}, noFiles},
 		{"records", []string{"schema", "in"}, []string{"incident", "interface_row", "interrupted"}, noFiles},

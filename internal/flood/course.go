@@ -77,13 +77,17 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 
 // isLongEnough reports whether the verdict has held for long enough to open an incident.
 func (c *course) isLongEnough(lim *Thresholds, v verdict) bool {
-	switch need := lim.SlowTicks; v.kind.Level() {
+	need := lim.SlowTicks
+	if v.isUrgent {
+		need = lim.FastTicks
+	}
+	switch v.kind.Level() {
 	case Alert:
-		if v.isUrgent {
-			need = lim.FastTicks
-		}
 		return c.streak.alerts >= need || c.streak.warnings >= lim.WarnTicks
 	case Warn:
+		if v.kind == FloodCompleting && c.streak.warnings >= need { // its sources have been at it for measure.KeenFor seconds
+			return true
+		}
 		if v.isUrgent {
 			return c.streak.warnings >= (lim.WarnTicks+1)/2
 		}

@@ -37,6 +37,7 @@ const (
 	OpenAmplifier         // the server answers anybody, without a challenge, with more than it gets
 	OtherFlood            // a host with servers gets too much of something that is no query
 	OwnToolStorm          // tools of one's own ask more than clients do
+	FloodCompleting       // many sources that bring challenges back and keep asking, as people do not
 	NumKinds
 )
 
@@ -46,6 +47,7 @@ var kindNames = [NumKinds]string{
 	ChallengeBypass: "challenge_bypass", JunkFlood: "junk_flood", RconBruteforce: "rcon_bruteforce",
 	RconMisconfig: "rcon_misconfig", Scan: "scan", Survey: "survey", Crowd: "crowd", Poller: "poller",
 	OpenAmplifier: "open_amplifier", OtherFlood: "other_flood", OwnToolStorm: "own_tool_storm",
+	FloodCompleting: "flood_completing",
 }
 
 // String returns the kind's name in output.
@@ -68,7 +70,7 @@ func (l Level) String() string { return [...]string{"info", "warn", "alert"}[l] 
 // Level returns how urgent incidents of a kind are.
 func (k Kind) Level() Level {
 	switch k {
-	case FloodSuspect, OwnToolStorm, Scan:
+	case FloodSuspect, FloodCompleting, OwnToolStorm, Scan:
 		return Warn
 	case RconMisconfig, Survey, Crowd, Poller, OpenAmplifier, NoKind:
 		return Info

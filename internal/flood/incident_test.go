@@ -71,7 +71,7 @@ func TestKindCodes(t *testing.T) {
 		FloodFew: "DOS-F02", FloodDistributed: "DOS-F02", FloodSpoofed: "DOS-F01", FloodSuspect: "DOS-S01",
 		Reflection: "DOS-R01", ReplyFloodVictim: "DOS-V01", ChallengeBypass: "DOS-B01", JunkFlood: "DOS-J01",
 		RconBruteforce: "RCN-07", RconMisconfig: "RCN-10", Scan: "DOS-N01", Survey: "DOS-N02", Crowd: "DOS-P02",
-		Poller: "DOS-P01", OpenAmplifier: "DOS-A01", OtherFlood: "DOS-O01", OwnToolStorm: "DOS-F03",
+		Poller: "DOS-P01", OpenAmplifier: "DOS-A01", OtherFlood: "DOS-O01", OwnToolStorm: "DOS-F03", FloodCompleting: "DOS-F04",
 	}
 	for k := NoKind + 1; k < NumKinds; k++ {
 		if got := k.Code(); got != want[k] || got == "" {

@@ -112,6 +112,12 @@ var kindDocs = [NumKinds]KindDoc{
 			"All else in the name of these addresses counts as anybody's, as does everything at a server that gives no challenge, and what others send at the same time is judged without one's own tools. " +
 			"Below few_proven such a tool is the incident poller (DOS-P01).",
 		Do: "Find the tool by its address, and let it ask less often: once in 10 seconds is enough for most monitors. Block nothing."},
+	FloodCompleting: {Code: "DOS-F04", Packets: "of sources that complete each query",
+		What: "Bots with addresses of their own bring back the challenge that the server gave them, as clients do, and go on asking. " +
+			"Or one address has so many clients at once as no shared address has.",
+		Apart: "A person asks once or a few times when choosing a server, and then plays or leaves. These ask again and again, each of them, for as long as the flood lasts; " +
+			"they are more than a server has players and monitors together, or the server refuses part of what it is asked.",
+		Do: "Load the advised rules: they limit each address and port, which spares players who share an address. Where the server's own limiter refuses clients, --limits shows which."},
 	OtherFlood: {Code: "DOS-O01", Packets: "that are no queries",
 		What: "A host with game servers gets many more packets of one class than usual that are no queries: TCP SYN, random UDP, fragments, ICMP, tunnels, " +
 			"replies of amplifiers, or what clients of other games send.",

@@ -46,7 +46,8 @@ func TestSigns(t *testing.T) {
 		{3, map[measure.Feature]float64{measure.Rate3: 20000}},
 	}
 	lim := Defaults()
-	many := lim.resolve(queryRules)[3]
+	all := lim.resolve(queryRules)
+	many := all[slices.IndexFunc(all, func(r rule) bool { return r.kind == FloodSpoofed })]
 	for _, tt := range tests {
 		f := allUnknown()
 		for feature, v := range tt.set {

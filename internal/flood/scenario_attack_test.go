@@ -70,6 +70,22 @@ var attacksToFind = []scenario{
 		})
 		return []attack{{kinds: kinds(FloodDistributed, FloodFew), target: s.target(), from: t0, to: t0 + 20*sec, within: 8 * sec, peak: 723}}
 	}},
+	{name: "many bots that complete and pace themselves", last: 180 * sec, both: true, play: func(w *world) []attack {
+		s := w.server(usual, 27015)
+		w.daily(s, 2, 180*sec)
+		w.every(480, t0, t0+30*sec, func(i int) { // 2/s each: less than any limit of an engine
+			w.query(w.client(50_000+i%240), uint16(20_000+i%240), s, dissect.AskInfo, true)
+		})
+		return []attack{{kinds: kinds(FloodCompleting), target: s.target(), from: t0, to: t0 + 30*sec, within: 12 * sec, peak: 483, isSlow: true}}
+	}},
+	{name: "bots that use up what a server answers", last: 180 * sec, both: true, play: func(w *world) []attack {
+		s := w.server(usual, 27015).limited(20, 30*sec)
+		w.daily(s, 1, 180*sec)
+		w.every(90, t0, t0+40*sec, func(i int) {
+			w.query(w.client(50_000+i%60), uint16(20_000+i%60), s, dissect.AskInfo, true)
+		})
+		return []attack{{kinds: kinds(FloodCompleting), target: s.target(), from: t0, to: t0 + 40*sec, within: 30 * sec, peak: 91, isSlow: true}}
+	}},
 	{name: "invented sources", last: 180 * sec, play: func(w *world) []attack {
 		s := w.server(usual, 27015)
 		w.daily(s, 2, 180*sec)

@@ -87,6 +87,25 @@ var queryRules = []rule{
 			{points: 1, template: "less than {0} replies for each request, or less than {1} of the challenged sources brought the challenge back",
 				ways: []way{{{{m.Answered, below, 0.5, "", ""}, {m.Completion, below, 0.2, "", ""}}}}},
 		}},
+	{kind: FloodCompleting, meaning: "many sources that bring challenges back and go on asking, as people do not",
+		ways: []way{
+			append(slices.Clone(keenNeeds), clause{{m.KeenCount, atLeast, 2 * keenSources, "", "how many sources go on asking: more than a server has players and monitors"}}),
+			append(slices.Clone(keenNeeds), clause{{m.KeenCount, atLeast, keenSources, "", "how many sources go on asking"}},
+				clause{{m.KeenRate, atLeast, 2, "", "queries/s of one of them: twice what probes ask"}}),
+			append(slices.Clone(keenNeeds),
+				clause{{m.KeenCount, atLeast, 24, "", "how many sources go on asking"}},
+				clause{{m.Answered, below, 0.9, "", "replies for each request: the server refuses some"}}),
+			{
+				{{m.SharedRate, atLeast, 5, "few_proven", "queries/s of a proven address that looks shared: as many clients as no shared address has"}},
+				{{m.Rate3, atLeast, 5, "few_proven", "queries/s over three seconds"}},
+			},
+		},
+		start: 4, startText: toBegin,
+		signs: []sign{
+			{points: 2, template: "the server answers less than {0} of the requests", ways: []way{{{{m.Answered, below, 0.9, "", ""}}}}},
+			{points: 1, template: "{0}/s of each that goes on asking, which is what engines answer", ways: []way{{{{m.KeenRate, atLeast, 3, "", ""}}}}},
+			{points: 1, template: "{0} sources that go on asking, or more", ways: []way{{{{m.KeenCount, atLeast, 3 * keenSources, "", ""}}}}},
+		}},
 	{kind: FloodSpoofed, meaning: "many sources, whose addresses are not their own", signs: manySigns, needsAddressSign: true,
 		minPoints: condition{limit: 1, setting: "many_score", text: "points of evidence, some of which is about addresses (*)"}},
 	{kind: FloodDistributed, meaning: "many sources, whose addresses may be their own", signs: manySigns,
@@ -115,6 +134,19 @@ var ownRule = rule{kind: OwnToolStorm, meaning: "tools of one's own, which --own
 		},
 	},
 	start: 6, startText: toBegin}
+
+// keenNeeds are the needs of a flood from sources that complete each query: they go on asking, most of
+// what comes is theirs, and none is so fast that a limit for each address ends it.
+var keenNeeds = way{
+	{{m.Keen, atLeast, 0.5, "", "share of proven sources that go on asking"}},
+	{{m.Rate10, atLeast, 1, "slow_rate", "queries/s over ten seconds"}},
+	{{m.Heavy, below, 0.6, "", "share of sources that send few_unproven and more"}, {m.HeavyCount, below, 8, "", "how many these are"}},
+}
+
+// keenSources is how many sources that go on asking are more than a server can have that do so with a
+// reason: engines have 64 slots at most (Source) or 32 (GoldSource), and services that probe from all
+// over the world have some dozens of places.
+const keenSources = 100
 
 // LeastChallenged is how many challenged sources it takes for the share of them that brought the
 // challenge back to mean something.

@@ -118,5 +118,5 @@ func (j *Judge) JudgeServers(f *measure.Features) Verdict {
 
 // isFromMany reports whether a kind is a flood from many sources.
 func (k Kind) isFromMany() bool {
-	return k == FloodSpoofed || k == FloodDistributed || k == FloodSuspect
+	return k == FloodSpoofed || k == FloodDistributed || k == FloodSuspect || k == FloodCompleting
 }

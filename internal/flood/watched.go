@@ -155,7 +155,8 @@ func (w *watched) checkAlarm(b *book) (hasAlarm, isLoud bool) {
 	if w.courses[ofQueries].in != nil { // there is no need for an alarm
 		w.drift = 0
 	} else if b.Now%10 == 0 {
-		w.drift = min(max(0, w.drift+10*(ten-w.Base-max(2, w.Base/2))), 2*lim.DriftSum)
+		usual := w.Usual() // from the first seconds on, so that what always came is no rise
+		w.drift = min(max(0, w.drift+10*(ten-usual-max(2, usual/2))), 2*lim.DriftSum)
 	}
 	most, all := w.BusiestCount()
 	isLoud = w.burstStreak >= 2 || one >= max(lim.SurgeRate, lim.SurgeFactor*w.Base) || ten >= max(lim.SlowRate, lim.SlowFactor*w.Base)

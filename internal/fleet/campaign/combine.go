@@ -44,6 +44,7 @@ var combinations = [measure.NumFeatures]combination{
 	measure.PortsEach: isMean, measure.Push: isMean, measure.PrefixHosts: isMost,
 	measure.PrefixProven: isMean, measure.PrefixRate: isDerived,
 	measure.Stubborn: isMean, measure.StubbornCount: isAdded,
+	measure.Keen: isMean, measure.KeenCount: isAdded, measure.KeenRate: isMean, measure.SharedRate: isMean,
 
 	measure.Echoed: isDerived, measure.ChallengedShare: isDerived, measure.EchoLike: isMean,
 	measure.EachRate: isDerived, measure.SiteShare: isDerived, measure.Refusing: isMajority, measure.GainTop: byReplies,
@@ -162,7 +163,7 @@ func (s *sum) measureSources(f *measure.Features) {
 	f[measure.Sources], f[measure.Sites] = s.sources.Count(), s.sites.Count()
 	f[measure.SiteShare] = measure.Share(f[measure.Sites], f[measure.Sources])
 	f[measure.Each] = measure.Share(queriesOf(f), f[measure.Sources]) // sketches are of this window alone
-	for _, i := range []measure.Feature{measure.HeavyCount, measure.RepeatCount, measure.StubbornCount} {
+	for _, i := range []measure.Feature{measure.HeavyCount, measure.RepeatCount, measure.StubbornCount, measure.KeenCount} {
 		f[i] = min(f[i], f[measure.Sources])
 	}
 	ttl, n := commonest(s.ttls)

@@ -29,7 +29,7 @@ const (
 // familyOf returns the family of a kind; ofNone: notes are of no campaign, and no tools of one's own.
 func familyOf(k flood.Kind) family {
 	switch k {
-	case flood.FloodFew, flood.FloodDistributed, flood.FloodSpoofed, flood.FloodSuspect:
+	case flood.FloodFew, flood.FloodDistributed, flood.FloodSpoofed, flood.FloodSuspect, flood.FloodCompleting:
 		return ofFloods
 	case flood.Reflection:
 		return ofReflections

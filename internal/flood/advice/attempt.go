@@ -29,6 +29,7 @@ type ruleTest struct {
 	costs       bucketCost
 	idle        time.Duration
 	isPerSource bool
+	isPerPair   bool // each port of a source has its own
 	spares      bool // it may not match what it looks at: one of the following is set
 	isOfNames   bool
 	needsPeers  bool
@@ -52,7 +53,7 @@ func (a *attempt) reset(p *plan) {
 func (a *attempt) setTests() {
 	for i := range a.plan.rules {
 		r := &a.plan.rules[i]
-		x := ruleTest{opens: math.MinInt64, costs: r.limit.costs(), idle: r.kind.idleTime(), isPerSource: r.kind.isPerSource(),
+		x := ruleTest{opens: math.MinInt64, costs: r.limit.costs(), idle: r.kind.idleTime(), isPerSource: r.kind.isPerSource(), isPerPair: r.kind == linePairs,
 			isOfNames: r.kind.isOfNames(), needsPeers: r.kind.needsPeers(), letsPass: a.plan.letsAnsweredPass(r.kind)}
 		x.spares = x.isOfNames || x.needsPeers || x.letsPass
 		if r.limit.packets == 0 || r.limit.burst == 0 { // it drops everything

@@ -26,11 +26,14 @@ const (
 	lineOdd                       // drop queries of a length that no client sends
 	lineUnissued                  // drop challenges from sources that the server sent nothing to
 	lineStrangers                 // cap what is no query, from such sources
+	linePairs                     // limit the queries of each address and port
 	numLineKinds
 )
 
 // isPerSource reports whether every source has a bucket of its own.
-func (l lineKind) isPerSource() bool { return l == lineQueries || l == lineOthers || l == lineLogins }
+func (l lineKind) isPerSource() bool {
+	return l == lineQueries || l == linePairs || l == lineOthers || l == lineLogins
+}
 
 // isOfNames reports whether the lines name sources, or victims.
 func (l lineKind) isOfNames() bool { return l == lineSources || l == lineVictims }
@@ -143,7 +146,7 @@ func newCatalog(reg *dissect.Registry, p *dissect.Proto) *catalog {
 	if p == nil {
 		queries, first, others = marks, marks, withoutPortBound(others)
 	}
-	for l, patterns := range map[lineKind][]dissect.Pattern{lineQueries: queries, lineFirst: first,
+	for l, patterns := range map[lineKind][]dissect.Pattern{lineQueries: queries, linePairs: queries, lineFirst: first,
 		lineOthers: others, lineUnasked: append(unasked, parts...),
 		lineJunk: marks, lineLogins: patternsOf(own, isLogin, allForms)} {
 		c.sets[l].patterns = dissect.Needed(patterns)

@@ -238,7 +238,7 @@ func (w *iptWriter) natReplyMatch() string {
 func (w *iptWriter) seesReplies() bool { return w.kind == flood.Reflection || w.needsSent() }
 
 // iptChainSuffixes end the names of the chains whose lines share a limit.
-var iptChainSuffixes = [...]string{lineQueries: "Q", lineFirst: "F", lineVictims: "V", lineOthers: "O", lineUnasked: "U",
+var iptChainSuffixes = [...]string{lineQueries: "Q", linePairs: "P", lineFirst: "F", lineVictims: "V", lineOthers: "O", lineUnasked: "U",
 	lineJunk: "J", lineLogins: "L",
 	lineOdd: "D", lineUnissued: "G", lineStrangers: "S"}
 
@@ -327,6 +327,9 @@ func (w *iptWriter) hashlimitMode(l lineKind) string {
 		end = "dst"
 	}
 	mode := " --hashlimit-mode " + end + "ip"
+	if l == linePairs {
+		return mode + ",srcport"
+	}
 	if w.isIPv6 {
 		mode += " --hashlimit-" + end + "mask 64"
 	}

@@ -178,8 +178,14 @@ func (w *nftWriter) writeSets() {
 			if r.kind.idleTime() == loginIdle {
 				idle = "10m"
 			}
-			w.writeLine("  set each%d {", w.id)
-			w.writeLine("    type %s; flags dynamic, timeout; timeout %s; size %d", w.typ, idle, trialSources)
+			if r.kind == linePairs {
+				w.writeLine("  set pair%d {", w.id)
+				w.writeLine("    type %s . inet_service", w.typ)
+				w.writeLine("    flags dynamic, timeout; timeout %s; size %d", idle, trialSources)
+			} else {
+				w.writeLine("  set each%d {", w.id)
+				w.writeLine("    type %s; flags dynamic, timeout; timeout %s; size %d", w.typ, idle, trialSources)
+			}
 			w.writeLine("  }")
 		}
 	}
@@ -271,7 +277,7 @@ func (w *nftWriter) writeJump(g group) {
 }
 
 // nftChainNames are the names of the chains that the lines of a rule jump to.
-var nftChainNames = [...]string{lineQueries: "queries", lineFirst: "first", lineVictims: "victims", lineOthers: "others",
+var nftChainNames = [...]string{lineQueries: "queries", linePairs: "pairs", lineFirst: "first", lineVictims: "victims", lineOthers: "others",
 	lineUnasked: "unasked", lineJunk: "junk", lineLogins: "logins", lineOdd: "odd",
 	lineUnissued: "unissued", lineStrangers: "strangers"}
 
@@ -303,6 +309,8 @@ func (p *plan) comment(l lineKind) string {
 		return "sources that sent the most"
 	case lineQueries:
 		return "a limit for each source; packets of the game are not looked at"
+	case linePairs:
+		return "a limit for each address and port; packets of the game are not looked at"
 	case lineFirst:
 		if p.hasProof() {
 			return "a cap for queries that bring no challenge back"
@@ -357,9 +365,13 @@ func (w *nftWriter) writeChain(r *planRule) {
 	if r.kind == lineOthers {
 		end = "daddr"
 	}
-	if !r.kind.isPerSource() {
+	switch {
+	case !r.kind.isPerSource():
 		w.writeLine("    %s counter drop", over)
-	} else {
+	case r.kind == linePairs:
+		w.writeLine("    update @pair%d { %s saddr . udp sport \\", w.id, w.ip)
+		w.writeLine("      %s } counter drop", over)
+	default:
 		w.writeLine("    update @each%d { %s \\", w.id, w.eachEnd(end))
 		w.writeLine("      %s } counter drop", over)
 	}
@@ -476,7 +488,7 @@ const (
 // client's, and who guesses passwords over TCP has proved an address, too.
 func (l lineKind) letsProvenPass() bool {
 	switch l {
-	case lineQueries, lineFirst, lineOthers, lineJunk:
+	case lineQueries, linePairs, lineFirst, lineOthers, lineJunk:
 		return true
 	}
 	return false

@@ -224,6 +224,20 @@ func (p *plan) eachRate(in *flood.Incident) rateLimit {
 	return rateLimit{10, time.Second, 30}
 }
 
+// pairRate is the limit for one address and port: a browser asks one to three things in a visit, each
+// of which takes two packets where the server asks for a challenge, and another visit follows within
+// the minute at most. Chosen: two such visits at once, and one in eighteen seconds.
+var pairRate = rateLimit{20, time.Minute, 12}
+
+// busyRate returns from which limit on a client is none for a trial. Of bots that complete each query it
+// is what makes a source keen in package measure, of each address and port.
+func (p *plan) busyRate(in *flood.Incident) rateLimit {
+	if p.kind == flood.FloodCompleting {
+		return rateLimit{30, time.Minute, 12}
+	}
+	return p.eachRate(in)
+}
+
 // loginRate returns the limit for attempts to log in: over TCP one connection in 15 s, enough
 // for an administrator who mistypes. In datagrams every command carries the password, so
 // more pass.
@@ -336,6 +350,11 @@ func (x *planner) addPlans() {
 		x.add(each)
 		x.add(x.addFitting)
 		x.add(join(x.addFitting, each))
+	case flood.FloodCompleting:
+		pairs := func(p *plan) { p.addRule(linePairs, pairRate) }
+		x.add(pairs)
+		x.add(each)
+		x.add(join(pairs, each))
 	case flood.FloodSpoofed:
 		x.add(x.addFitting)
 		x.add(join(unissued, wide))
@@ -489,6 +508,8 @@ func (p *plan) ruleNoun(l lineKind) string {
 		return "the busiest sources blocked"
 	case lineQueries:
 		return "a limit for each source"
+	case linePairs:
+		return "a limit for each address and port"
 	case lineFirst:
 		if p.isNarrow {
 			return "a cap on the queries that came"

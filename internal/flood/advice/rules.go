@@ -216,7 +216,7 @@ func (x *formLines) apply(end *remoteEnd, now int64) (dropped planSet) {
 			dropped |= l.plan
 		case !r.isPerSource:
 			r.charge(now)
-		case l.of.isOver(r, end.source, now):
+		case l.of.isOver(r, end.bucketOf(r), now):
 			dropped |= l.plan
 		}
 	}

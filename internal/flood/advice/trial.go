@@ -95,7 +95,7 @@ func (t *trial) reset(in *flood.Incident) {
 	t.needsSent = t.needsSent && in.Kind != flood.Reflection
 	clear(t.forms[:])
 	clear(t.lastDropped[:])
-	t.busyLimit = plans[0].eachRate(in)
+	t.busyLimit = plans[0].busyRate(in)
 	t.clients.reset(trialClients)
 	t.records, t.beyond = t.records[:0], clientRecord{}
 	clear(t.flood[:])
@@ -158,7 +158,19 @@ type remoteEnd struct {
 	// source is a hash of what a limit for each source counts as one: the host, in IPv6 its
 	// /64, because a host has all of that to send from.
 	source uint64
+	port   uint16
 }
+
+// bucketOf returns what a limit counts as one.
+func (e *remoteEnd) bucketOf(r *ruleTest) uint64 {
+	if r.isPerPair {
+		return e.pair()
+	}
+	return e.source
+}
+
+// pair is a hash of the host and its port.
+func (e *remoteEnd) pair() uint64 { return lru.Mix(e.hash, uint64(e.port)) }
 
 // hashOf returns a hash for the tables, of two products: unlike sketches, they do not mind if
 // addresses in a row are spread evenly.
@@ -167,11 +179,11 @@ func (t *trial) hashOf(h *track.Host) uint64 {
 }
 
 func (t *trial) remoteEnd(s *track.Sighting) remoteEnd {
-	h := &s.Src
+	h, port := &s.Src, s.SrcPort
 	if t.kind == flood.Reflection {
-		h = &s.Dst
+		h, port = &s.Dst, s.DstPort
 	}
-	e := remoteEnd{host: h, hash: t.hashOf(h)}
+	e := remoteEnd{host: h, hash: t.hashOf(h), port: port}
 	e.source = e.hash
 	if !h.Is4() {
 		net := *h
@@ -229,7 +241,11 @@ func isPacket(s *track.Sighting) bool {
 // countClient counts a packet of a client that proved its address.
 func (t *trial) countClient(s *track.Sighting, end *remoteEnd, isAbout bool, dropped planSet) {
 	r := &t.beyond
-	if number := t.clients.findOrAdd(end.hash); number != nil {
+	client := end.hash
+	if t.kind == flood.FloodCompleting { // strangers who share an address are not bots because one of them is
+		client = end.pair()
+	}
+	if number := t.clients.findOrAdd(client); number != nil {
 		if *number == math.MinInt64 {
 			*number = int64(len(t.records))
 			t.records = append(t.records, clientRecord{full: math.MinInt64, isNew: s.Flags&track.HasKey != 0})

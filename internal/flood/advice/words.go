@@ -19,6 +19,8 @@ func (p *plan) paragraphs(in *flood.Incident) []string {
 		return append(p.fewWords(in), p.fitWords(in)...)
 	case flood.FloodDistributed:
 		return append(append(p.botWords(), p.fitWords(in)...), p.capWords(in)...)
+	case flood.FloodCompleting:
+		return p.completingWords(in)
 	case flood.FloodSpoofed:
 		return append(append(p.spoofedWords(), p.fitWords(in)...), p.capWords(in)...)
 	case flood.FloodSuspect:
@@ -120,6 +122,32 @@ func (p *plan) botWords() []string {
 		" ask together before they prove their address. If the line to the server is full, no filter on the server" +
 		" helps: give these lines to the provider."}, p.limitWords()...)
 }
+
+// completingWords returns what to do about bots that bring challenges back.
+func (p *plan) completingWords(in *flood.Incident) []string {
+	s := "These sources are at their addresses: each brings back the challenge that it gets, as clients do. But it goes on asking, and nobody who looks for a server does."
+	if p.hasRule(linePairs) {
+		s += fmt.Sprintf(" So limit what each address and port may ask: %d packets a minute, %d at once. People who share an address (CGNAT) have"+
+			" a port each, and pass. A monitor of yours that asks more often than every six seconds has to be named with --own, or let pass first with --proven.",
+			pairRate.packets, pairRate.burst)
+	}
+	all := []string{s}
+	if r := p.findRule(lineQueries); r != nil {
+		s := fmt.Sprintf("The limit is %s a second for an address, %d at once.", digits.Counted(uint64(r.limit.packets), "query", "queries"), r.limit.burst)
+		if !p.hasRule(linePairs) && in.Sources < fewSources {
+			s += " Ask first whose address it is: a carrier's, or a school's, has many people."
+		}
+		all = append(all, s)
+	}
+	if in.Answered >= 0 && in.Answered < refusedBelow {
+		all = append(all, fmt.Sprintf("The server refuses part of what it is asked (%s of the requests got a reply), and clients with the bots:"+
+			" \"qsniff floods --limits NAME CAPTURE\" shows whom its own limiter refuses.", shareOf(uint64(1000*in.Answered), 1000)))
+	}
+	return all
+}
+
+// refusedBelow is the share of answered requests below which a server refuses some: the detector's.
+const refusedBelow = 0.9
 
 func (p *plan) spoofedWords() []string {
 	s := "The source addresses are forged. Do not block single ones: they belong to people who have nothing to do" +

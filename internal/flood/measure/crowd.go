@@ -35,6 +35,15 @@ const (
 	minRepeats = 4
 )
 
+// A proven source is keen if it goes on asking for KeenFor seconds at KeenRateLeast queries/s: 30 in a
+// minute. Clients of server browsers ask one to three times in a visit, and the refresh of a list that
+// does not answer is repeated for four seconds or so; monitors of one server ask once in ten seconds or
+// more. All from simulated clients, and from what tools have as their defaults (TCAdmin asks every 300 s).
+const (
+	KeenRateLeast = 0.5
+	KeenFor       = 5
+)
+
 // sharedFactor is how many times the limit of one client an address may ask that looks
 // like that of many. Chosen.
 const sharedFactor = 3
@@ -48,6 +57,8 @@ type crowd struct {
 	numLeading         int
 	listed, proven     float64     // queries of the sources; of the proven ones in leading
 	hot, heavy         float64     // queries of sources above their own limit; above Limits.Unproven
+	keen, keenRate     float64     // queries of proven sources that go on asking; their rates, added up
+	starved            float64     // queries of sources that keep asking and were sent nothing
 	stubborn           float64     // queries of sources that ignore the challenge they were given
 	repeats            float64     // queries of sources without proof that keep asking
 	ports, portQueries float64     // ports of these, and the queries that the ports are compared with
@@ -68,6 +79,11 @@ func (t *Server) measureCrowd(f *Features, now int32, limits Limits) {
 	c.measureLeading(f, queries)
 	f[TopProven] = Share(c.proven, min(c.listed, f[Top16]*queries))
 	f[Hot], f[Stubborn] = Share(c.hot, queries), Share(c.stubborn, queries)
+	// A source that the server refuses everything cannot prove its address: it does not count.
+	f[Keen], f[KeenRate] = Share(c.keen, queries-c.starved), Share(c.keenRate, f[KeenCount])
+	if f[Each] >= minRepeats { // of more sources than are listed, those that are stand for all
+		f[Keen] = max(f[Keen], Share(c.keen, c.listed-c.starved))
+	}
 	f[GainTop] = f[Gain]
 	if c.bytesIn > 0 && f[OneWay] == 0 {
 		f[GainTop] = c.bytesOut / c.bytesIn
@@ -156,8 +172,10 @@ func (c *crowd) addSource(f *Features, x *BusyHost) {
 	case !x.Activity.Proven:
 		f[Lead] = max(f[Lead], rate)
 	case x.isNAT():
+		f[SharedRate] = max(f[SharedRate], rate)
 		return
 	default:
+		c.addKeen(f, x, rate)
 		limit = c.limits.Proven
 		f[LeadProven] = max(f[LeadProven], rate)
 	}
@@ -178,7 +196,19 @@ func (c *crowd) addSource(f *Features, x *BusyHost) {
 	}
 	if rate >= repeatRate && n >= minRepeats*c.limits.servers() {
 		c.addRepeater(x)
+		if x.Activity.bytesOut == 0 {
+			c.starved += n
+		}
 		f[RepeatCount]++
+	}
+}
+
+// addKeen adds a proven source to those that go on asking, if it does.
+func (c *crowd) addKeen(f *Features, x *BusyHost, rate float64) {
+	if rate >= KeenRateLeast && x.Activity.last-x.Activity.First >= KeenFor {
+		c.keen += float64(x.Low)
+		c.keenRate += rate
+		f[KeenCount]++
 	}
 }
 

@@ -92,6 +92,11 @@ const (
 	NetServers // servers of a network that were asked in the window; 0 at a single server
 	NetBusiest // share of the busiest of them in what was asked
 
+	Keen       // share of proven sources that go on asking, as people do not
+	KeenCount  // how many sources these are
+	KeenRate   // queries/s of one of them in the mean
+	SharedRate // queries/s of the busiest proven source that looks like that of many clients
+
 	// NumFeatures is the number of all features.
 	NumFeatures
 )
@@ -146,7 +151,8 @@ var names = [NumFeatures]string{
 	BiggestPorts: "biggest_ports", BiggestPortsEach: "biggest_ports_each", BiggestProven: "biggest_proven", BiggestNAT: "biggest_nat",
 	TopProven: "top_proven_share", Lead: "lead_rate", LeadProven: "lead_proven_rate", Hot: "hot_share", HotRate: "hot_rate",
 	HeavyCount: "heavy_count", RepeatCount: "repeat_count", RepeatTTL: "repeat_ttl_share", PortsEach: "ports_each", Push: "push_rate",
-	PrefixHosts: "prefix_hosts", PrefixProven: "prefix_proven_share", PrefixRate: "prefix_rate", Stubborn: "stubborn_share",
+	PrefixHosts: "prefix_hosts", PrefixProven: "prefix_proven_share", PrefixRate: "prefix_rate", Keen: "keen_share", KeenCount: "keen_count", KeenRate: "keen_rate",
+	SharedRate: "shared_rate", Stubborn: "stubborn_share",
 	StubbornCount: "stubborn_count", Echoed: "echoed_share", ChallengedShare: "challenged_share", EchoLike: "echo_like_share",
 	EachRate: "each_rate", SiteShare: "site_share", Refusing: "refusing", GainTop: "gain_top_ratio", WindowQueries: "window_queries",
 	PortQueries: "port_queries", PrintQueries: "payload_queries", JunkNow: "junk_now", JunkMean: "junk_mean",
