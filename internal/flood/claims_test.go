@@ -45,6 +45,35 @@ func TestClaimWeight(t *testing.T) {
 	}
 }
 
+// A challenge that a source brings before the capture shows it given is a proof: the clock of what the
+// server sends is late, and nobody guesses it.
+func TestEarlyEcho(t *testing.T) {
+	for _, right := range []bool{true, false} {
+		w := newWorld(1)
+		s := w.server(usual, 27015)
+		busy, c := w.client(100_000), w.client(1)
+		for range promoteSecond {
+			w.query(busy, 1, s, 1, false)
+		}
+		target := w.d.servers.find(&s.host, s.port)
+		target.LastChallenge, target.FirstChallenge = 1, -2*measure.FreshFor // none that is not shown is of before
+		q := request{from: c.host, port: 2, ttl: c.ttl, asks: 1}
+		s.take(q, nil)
+		again := q
+		again.key = s.key(c.host)
+		if !right {
+			again.key ^= 1
+		}
+		s.take(again, nil)
+		s.reply(q, true)
+		x := track.Sighting{What: track.IsRequest, Src: c.host, Dst: s.host, DstPort: s.port, Asks: 1}
+		x.FillHashes(seed)
+		if got := w.d.isProven(&x); got != right {
+			t.Errorf("right %t\ngot  proven %t", right, got)
+		}
+	}
+}
+
 // However many sources are invented, with a challenge or without, about measure.ClaimsEach are
 // followed in a second, and all of them again when it is over.
 func TestClaimLevel(t *testing.T) {

@@ -262,6 +262,8 @@ func (d *Detector) closeSecond() {
 	b.Now++
 	if b.Now%askedPeriod == 0 {
 		d.asked.Rotate()
+	}
+	if b.Now%sessionPeriod == 0 {
 		d.played.Rotate()
 	}
 	if b.Now%listedPeriod == 0 {
@@ -278,8 +280,10 @@ func (d *Detector) closeSecond() {
 }
 
 // How long a period of a filter is, in seconds: what was added expires one to two of them
-// later. Chosen: answers come within five seconds, and a server list is used for minutes.
+// later. Chosen: answers come within five seconds, a server that changes maps is silent for ten and its
+// players go on, and a server list is used for minutes.
 const (
-	askedPeriod  = 5
-	listedPeriod = 600
+	askedPeriod   = 5
+	sessionPeriod = 30
+	listedPeriod  = 600
 )

@@ -91,6 +91,9 @@ func (a *account) addQueries(s *sentences) {
 		window.add("the server is used against %s that %s", plural("host", max(f[measure.RepeatCount], 1)), verb(f[measure.RepeatCount], "keeps asking", "keep asking"))
 	}
 	a.addRate(whole)
+	if a.in.Joins > 0 {
+		whole.add("%s attempts a second to join the game came from the same source: players that are none, with their requests for a challenge", count(a.in.Joins))
+	}
 	oneWay := f[measure.OneWay] > 0
 	switch {
 	case a.in.Completion >= 0:
@@ -312,7 +315,7 @@ func appendStretch(dst []Source, list []measure.StretchHost, hasProofs bool) []S
 
 func newSource(host track.Host, low, high uint64, a *measure.Activity, hasProofs bool) Source {
 	ports := int(min(uint64(a.Ports.Count()), high)) // an estimate: each packet has one port
-	return Source{Addr: host.Addr(), Low: low, High: high, Verified: hasProofs && (a.Proven || a.HasEchoed), Ports: ports, TTL: int(a.TTL)}
+	return Source{Addr: host.Addr(), Low: low, High: high, Verified: hasProofs && (a.Proven || a.HasEchoed()) && !a.IsForged(), Ports: ports, TTL: int(a.TTL)}
 }
 
 // appendPrefixes appends the networks of a server's clients, busiest first.

@@ -139,12 +139,16 @@ type Incident struct {
 	MoreServers bool
 	Proto       *dissect.Proto    // of the packets; nil if unknown
 	Own         *hostset.Networks // one's own tools: no rules name any of them; nil: none
-	Class       *other.Class      // of the packets of an OtherFlood; else nil
-	Start       int64             // of the first second that qualified
-	Detected    int64             // when a verdict had held long enough
-	End         int64             // of the last second that qualified; 0: not over
-	Frame       uint64            // a packet at or after Start: where to look
-	Pulses      int               // stretches between pauses of pulseGap seconds and more
+	// Joins is how many attempts a second to join the game came from the busiest source besides, at most.
+	Joins float64
+	// MorePorts are those of the network's servers, besides that of Target, that get the same.
+	MorePorts []uint16
+	Class     *other.Class // of the packets of an OtherFlood; else nil
+	Start     int64        // of the first second that qualified
+	Detected  int64        // when a verdict had held long enough
+	End       int64        // of the last second that qualified; 0: not over
+	Frame     uint64       // a packet at or after Start: where to look
+	Pulses    int          // stretches between pauses of pulseGap seconds and more
 	// Peak, Mean and Baseline, the usual rate, are in packets a second of those that
 	// count: queries, guesses or junk, replies at a victim, refused logins. Mean is that of the
 	// whole length, pauses between pulses included.

@@ -38,7 +38,8 @@ const (
 	// askedBytes is the size of each of the two filters of who asked whom in the last five
 	// to ten seconds.
 	askedBytes = 512 << 10
-	// sessionBytes is the same for who spoke the game with which server.
+	// sessionBytes is the same for who spoke the game with which server in the last sessionPeriod to
+	// two of these.
 	sessionBytes = 128 << 10
 	// listedBytes is the same for servers that a master server listed in the last ten to
 	// twenty minutes.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/lru"
@@ -16,8 +17,9 @@ import (
 // judged as one, and members shows how what came was spread over them.
 type network struct {
 	watched
-	key    netKey
-	wanted int // servers that are about to open a note, in this second
+	key      netKey
+	siblings *networks
+	wanted   int // servers that are about to open a note, in this second
 }
 
 func newNetwork(k m.Key) *network {
@@ -191,7 +193,7 @@ func (w *watched) target() Target {
 func (s *serverSecond) isJoined(c *course, v verdict) bool {
 	w := s.watched
 	if w.members != nil {
-		return c.family == ofLoad && w.members.owner.wanted < noteServers
+		return c.family == ofLoad && w.members.owner.wanted < noteServers || s.joinNetwork(c)
 	}
 	n := w.network
 	if n == nil || !n.key.has(&w.End) {
@@ -215,6 +217,31 @@ func (s *serverSecond) isJoined(c *course, v verdict) bool {
 	}
 	return !w.standsOut(n, s.Now)
 }
+
+// joinNetwork makes what a network's course is about to open an incident for a part of the one that is open
+// for the same addresses at another port, and reports whether there is one.
+func (s *serverSecond) joinNetwork(c *course) bool {
+	own := s.watched.members.owner
+	for _, n := range own.siblings.heavy {
+		l := &n.courses[c.family]
+		if n == own || n.key.base != own.key.base || n.key.wide != own.key.wide || l.in == nil || !l.isActive {
+			continue
+		}
+		if !slices.Contains(l.in.MorePorts, own.key.port) {
+			if len(l.in.MorePorts) == morePorts {
+				return false
+			}
+			l.in.MorePorts = append(l.in.MorePorts, own.key.port)
+		}
+		c.leader, c.leaderID = l, l.in.ID
+		return c.followNote(s)
+	}
+	return false
+}
+
+// morePorts is how many further ports an incident of a network names. Chosen: hosts of game servers give
+// each of them a port of a few that follow each other.
+const morePorts = 15
 
 // standsOut reports whether a server gets more than networks' servers may: a large share of
 // all, or many times what they get on average.
@@ -263,5 +290,19 @@ func (c *course) describeServers(s *serverSecond, end int64) {
 	}
 	one := Sentence{fmt.Sprintf("it is spread over %s of %s, %s of it to the busiest", over, c.in.Target.Prefix, percent(busiest)), c.in.Start, end}
 	c.in.Evidence = slices.Insert(c.in.Evidence, min(1, len(c.in.Evidence)), one)
+	if n := len(c.in.MorePorts); n > 0 {
+		text := "the same comes to " + digits.Noun(uint64(n), "port", "ports")
+		for i, p := range c.in.MorePorts {
+			sep := ", "
+			switch {
+			case i == 0:
+				sep = " "
+			case i == n-1:
+				sep = " and "
+			}
+			text += sep + strconv.Itoa(int(p))
+		}
+		c.in.Evidence = slices.Insert(c.in.Evidence, 1, Sentence{text + " of the network", c.in.Start, end})
+	}
 	sentences(c.in.Evidence).groupBySpan()
 }

@@ -159,7 +159,7 @@ func (x *networks) promote(k netKey, l *lightNetwork) {
 	n := x.heavy[i]
 	n.reset(k, x.Now)
 	n.StartFrom(l.rateBefore)
-	n.Born = l.firstAsked
+	n.Born, n.siblings = l.firstAsked, x
 	x.light.Delete(k)
 	x.lastFound = nil
 	x.epoch++

@@ -112,7 +112,11 @@ func (c *course) followNote(s *serverSecond) bool {
 		return false
 	}
 	b := s.server.At(s.Now)
-	if b == nil || float64(b.Queries) < 2*s.server.Base+minLiveQueries {
+	least := 2*s.server.Base + minLiveQueries
+	if c.family != ofLoad { // of an attack, what continues it
+		least = max(least, liveShare*l.meanRate()/float64(1+len(l.in.MorePorts)))
+	}
+	if b == nil || float64(b.Queries) < least {
 		return true
 	}
 	l.addJoined(b, s.Now, s.secondEnd())

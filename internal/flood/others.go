@@ -18,11 +18,12 @@ type others struct {
 	*other.Table
 	servers *servers
 	open    map[*other.Spell]*Incident // never more than openIncidents
+	groups  map[*Incident]*reflections // of those that several spells are part of, or may come to be
 	limits  other.Limits
 }
 
 func newOthers(b *book, servers *servers, size float64) *others {
-	x := &others{book: b, Table: other.New(size), servers: servers, open: map[*other.Spell]*Incident{}, limits: limitsOfOthers(&b.lim)}
+	x := &others{book: b, Table: other.New(size), servers: servers, open: map[*other.Spell]*Incident{}, groups: map[*Incident]*reflections{}, limits: limitsOfOthers(&b.lim)}
 	x.Judged, x.Decide = x.isJudged, x.decide
 	return x
 }
@@ -51,14 +52,23 @@ func (d *Detector) CountOthersAt(isOurs func(netip.Addr) bool) {
 }
 
 // isJudged reports whether what comes to an end and is no query is judged as junk: at a
-// server that is watched closely, of which both directions are seen.
-func (x *others) isJudged(e track.End) bool {
-	w := x.servers.find(&e.Host, e.Port)
+// server that is watched closely, of which both directions are seen. One that gets much of it is from
+// then on, however little it is asked.
+func (x *others) isJudged(s *track.Sighting) bool {
+	w := x.servers.receiver(s)
+	if w == nil {
+		w = x.servers.countStrange(s)
+	}
 	return w != nil && w.LastSent != 0
 }
 
 // tick takes the second that ends.
-func (x *others) tick() { x.Tick(x.Now, x.secondEnd(), &x.limits) }
+func (x *others) tick() {
+	x.Tick(x.Now, x.secondEnd(), &x.limits)
+	for _, g := range x.groups {
+		g.addSecond()
+	}
+}
 
 // end announces the incidents that the capture leaves open.
 func (x *others) end() { x.End() }
@@ -72,7 +82,7 @@ func (x *others) decide(h *other.Host, class int, s *other.Spell, e other.Event)
 		if x.isExplained(h, c, s) {
 			return false
 		}
-		return x.begin(h, c, s)
+		return x.join(h, c, s) || x.begin(h, c, s)
 	case other.Doubles:
 		x.describe(in, c, s)
 		x.announce(in, Changes)
@@ -89,6 +99,9 @@ func (x *others) isExplained(h *other.Host, c *other.Class, s *other.Spell) bool
 	if c.Reflected && s.Blind && s.Sources() < fewReflectors {
 		return true
 	}
+	if c.Joins && x.isOfAsker(h, c, s) {
+		return true
+	}
 	if !c.Errors {
 		return false
 	}
@@ -100,6 +113,23 @@ func (x *others) isExplained(h *other.Host, c *other.Class, s *other.Spell) bool
 	return false
 }
 
+// isOfAsker reports whether attempts to join are those of a source whose queries to the same server are
+// an incident: who fakes players asks for a challenge first. The incident gets their rate.
+func (x *others) isOfAsker(h *other.Host, c *other.Class, s *other.Spell) bool {
+	end := targetOf(h, c, s).End
+	w := x.servers.find(&h.Addr, end.Port())
+	if w == nil || w.courses[ofQueries].in == nil {
+		return false
+	}
+	in := w.courses[ofQueries].in
+	x.busiest = s.Busiest(x.busiest)
+	if len(x.busiest) == 0 || len(in.Top) == 0 || x.busiest[0].Addr.Addr() != in.Top[0].Addr || 2*uint64(x.busiest[0].Low) < s.Viewed() {
+		return false
+	}
+	in.Joins = max(in.Joins, s.Peak)
+	return true
+}
+
 // begin opens an incident, if there is room.
 func (x *others) begin(h *other.Host, c *other.Class, s *other.Spell) bool {
 	in := x.openIncident(targetOf(h, c, s), OtherFlood, ofOthers, s.Start)
@@ -108,6 +138,9 @@ func (x *others) begin(h *other.Host, c *other.Class, s *other.Spell) bool {
 	}
 	in.Class, in.Baseline, in.Frame = c, s.Usual, s.Frame
 	x.open[s] = in
+	if c.Reflected {
+		x.groups[in] = &reflections{parts: []reflection{{class: c, spell: s}}}
+	}
 	x.describe(in, c, s)
 	x.advisor.Advise(in)
 	x.announce(in, Begins)
@@ -134,6 +167,22 @@ func (x *others) close(in *Incident, c *other.Class, s *other.Spell) {
 	x.describe(in, c, s)
 	x.advisor.Advise(in)
 	delete(x.open, s)
+	if g := x.groups[in]; g != nil {
+		isActive := s.IsActive()
+		if g.end(s); !g.isOver() {
+			return
+		}
+		delete(x.groups, in)
+		if g.isMixed() {
+			if isActive {
+				x.announce(in, Ends)
+				return
+			}
+			in.End = g.past.LastEnd
+			x.closeIncident(in, ofOthers)
+			return
+		}
+	}
 	if s.IsActive() {
 		x.announce(in, Ends)
 		return
@@ -156,6 +205,10 @@ const (
 
 // describe fills in what an incident shows now.
 func (x *others) describe(in *Incident, c *other.Class, s *other.Spell) {
+	if g := x.groups[in]; g.isMixed() {
+		x.describeMixed(in, g)
+		return
+	}
 	in.Packets, in.BytesIn, in.PeakBytes = s.Packets, s.Bytes, s.PeakOf
 	end := s.LastEnd
 	if s.IsActive() {
@@ -246,6 +299,9 @@ func otherRule() RuleDoc {
 	}}
 	for _, c := range other.Groups() {
 		r.Needs = append(r.Needs, NeedDoc{c.Group, "packets/s: " + c.Says, needsAtLeast, "other_scale", c.Least})
+		if c.AtServers > 0 {
+			r.Needs = append(r.Needs, NeedDoc{c.Group, "packets/s: " + c.Says + ", most of them to ports of game servers", needsAtLeast, "other_scale", c.AtServers})
+		}
 	}
 	r.Needs = append(r.Needs,
 		NeedDoc{"", "times as many, where nothing that the host sends was captured and what it answers would not count", needsAtLeast, "", other.BlindFactor},

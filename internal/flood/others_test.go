@@ -281,6 +281,18 @@ func TestOthersTogether(t *testing.T) {
 				w.pass(h, 53, host, 80, strange{what: track.IsOther, flags: track.Joined, bytes: 2952, size: 3000})
 			})
 		}},
+		{"reflectors of several kinds", "other_flood amplified alert", func(w *world) {
+			for _, port := range []uint16{53, 123, 389} {
+				w.flood(2000, t0, t0+10*sec, port, 27015, strange{what: track.IsOther, bytes: 900, size: 928}, &sent)
+			}
+		}},
+		{"junk beside more queries", "flood_spoofed, junk_flood", func(w *world) {
+			invent(w, w.server(usual, 27015), 3000, t0, t0+10*sec)
+			w.flood(700, t0, t0+10*sec, 40_000, 27015, strange{what: track.IsOther, bytes: 1000, size: 1028}, &sent)
+		}},
+		{"connections to a console", "other_flood tcp_syn warn", func(w *world) {
+			w.every(150, t0, t0+10*sec, func(i int) { w.connect(w.client(i%40).host, uint16(1024+i), 27015, true) })
+		}},
 		{"pulses of a second", "other_flood tcp_syn alert", func(w *world) {
 			for i := range time.Duration(6) {
 				w.flood(20_000, t0+i*10*sec, t0+i*10*sec+sec, 1, 27015, strange{what: track.IsOpened, tcp: true, size: 44}, &sent)

@@ -86,6 +86,14 @@ var attacksToFind = []scenario{
 		})
 		return []attack{{kinds: kinds(FloodCompleting), target: s.target(), from: t0, to: t0 + 40*sec, within: 30 * sec, peak: 91, isSlow: true}}
 	}},
+	{name: "in the name of a monitor that goes on", last: 170 * sec, both: true, play: func(w *world) []attack {
+		s := w.server(usual, 27015)
+		w.daily(s, 2, 170*sec)
+		c := w.client(70_004)
+		w.every(.1, 2*sec, 170*sec, func(int) { w.query(c, 41_000, s, dissect.AskInfo, true) })
+		w.every(600, t0, t0+20*sec, func(int) { w.query(c, w.port(), s, dissect.AskInfo, false) })
+		return []attack{{kinds: kinds(FloodFew), target: s.target(), from: t0, to: t0 + 20*sec, within: 4 * sec}}
+	}},
 	{name: "invented sources", last: 180 * sec, play: func(w *world) []attack {
 		s := w.server(usual, 27015)
 		w.daily(s, 2, 180*sec)

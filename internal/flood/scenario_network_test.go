@@ -77,6 +77,18 @@ var carpets = []scenario{
 		})
 		return []attack{{kinds: kinds(FloodDistributed, FloodSuspect), target: networkOf(all[0]), from: t0, to: t0 + 30*sec, within: 14 * sec, peak: 604}}
 	}, both: true}, // with one direction, real machines that ask this little each look like clients
+	{name: "a carpet over three ports", last: 170 * sec, both: true, play: func(w *world) []attack {
+		var all []*server
+		for port := range uint16(3) {
+			more := w.hoster(40, .05, 170*sec)
+			for _, s := range more {
+				s.port += port
+			}
+			all = append(all, more...)
+		}
+		carpet(w, all, 1500, t0, t0+20*sec)
+		return []attack{{kinds: kinds(FloodSpoofed), target: networkOf(all[0]), from: t0, to: t0 + 20*sec, within: 6 * sec, peak: 1506}}
+	}},
 	{name: "a carpet and a server that stands out", last: 200 * sec, play: func(w *world) []attack {
 		all := w.hoster(40, .1, 200*sec)
 		carpet(w, all[1:], 400, t0, t0+50*sec)

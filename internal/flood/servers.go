@@ -39,6 +39,8 @@ type lightServer struct {
 	rateBefore    float64 // rate of the ten seconds before
 	lastSent      int32   // when it answered; 0: never
 	lastChallenge int32   // when it gave a challenge; 0: never
+	strangeSec    int32
+	strange       uint32 // datagrams of no session in that second
 }
 
 // A server, or a host that gets replies, is watched closely from these rates on. No monitor
@@ -133,6 +135,22 @@ func (l *lightServer) countPackets(n uint32, now int32) (isBusy bool) {
 	l.count += n
 	l.inPane += n
 	return l.count >= promoteSecond || l.inPane >= promoteTen
+}
+
+// countStrange counts a datagram of no session to a server that is not watched closely and has answered
+// queries. If that makes it worth watching closely and there is room, it returns the server, else nil.
+func (x *servers) countStrange(s *track.Sighting) *watched {
+	l := x.light.Peek(s.To())
+	if l == nil || l.lastSent == 0 {
+		return nil
+	}
+	if l.strangeSec != x.Now {
+		l.strangeSec, l.strange = x.Now, 0
+	}
+	if l.strange += s.Count(); l.strange < promoteSecond {
+		return nil
+	}
+	return x.promote(s.To(), s.ToHash(), l, true)
 }
 
 // recordReply notes when a server that is not watched closely sent a reply or a challenge.

@@ -186,10 +186,10 @@ var reflectionSigns = []sign{
 var manySigns = []sign{
 	// Spoofed or blind bots cannot bring a challenge back; real clients do, and old tools
 	// and loss leave room below 1.
-	{points: 3, template: "of {0} or more challenged sources, or of those beyond the usual ones, at most {1} brought the challenge back (* where a source sent less than {2} queries and sources that keep asking less than {3w} of all)",
+	{points: 3, template: "of {0} or more challenged sources, or of those beyond the usual ones, at most {1} brought the challenge back (* where a source sent less than {2} queries, sources that keep asking less than {3w} of all, and less than {4} of those that came again keep a time to live of their own)",
 		ways:             []way{{{{m.Challenged, atLeast, LeastChallenged, "", ""}}, {{m.Echoed, atMost, 0.1, "", ""}}}},
 		isAboutAddresses: true, unless: realSources},
-	{points: 2, template: "likewise, more than {1} and at most {2} of {0} or more (* where a source sent less than {3} queries and sources that keep asking less than {4w} of all)",
+	{points: 2, template: "likewise, more than {1} and at most {2} of {0} or more (* where a source sent less than {3} queries, sources that keep asking less than {4w} of all, and less than {5} of those that came again keep a time to live of their own)",
 		ways:             []way{{{{m.Challenged, atLeast, LeastChallenged, "", ""}}, {{m.Echoed, above, 0.1, "", ""}}, {{m.Echoed, atMost, 0.3, "", ""}}}},
 		isAboutAddresses: true, unless: realSources},
 	// Echoes of few sources prove nothing about the others: an overrun server challenges
@@ -199,6 +199,10 @@ var manySigns = []sign{
 			{{m.ChallengedShare, atLeast, 0.05, "", ""}, {m.Proven, atLeast, 0.3, "", ""}}}}},
 	{points: -4, template: "one direction only, and what looks like challenges brought back for {1w} of the queries",
 		ways: []way{{{{m.OneWay, atLeast, 1, "", ""}}, {{m.EchoLike, atLeast, 0.5, "", ""}}}}},
+	// Where some clients bring challenges back, the server gives them, and nearly all clients would.
+	{points: 3, template: "one direction only, {1} requests/s or more bring a challenge, and at most {2} of the queries are followed by one (* where a source sent less than {3} queries, sources that keep asking less than {4w} of all, and less than {5} of those that came again keep a time to live of their own)",
+		ways:             []way{{{{m.OneWay, atLeast, 1, "", ""}}, {{m.Keyed, atLeast, 1, "", ""}}, {{m.EchoLike, atMost, 0.1, "", ""}}}},
+		isAboutAddresses: true, unless: realSources},
 	// Of random IPv4 addresses 13.8 % are impossible, of clients' none.
 	{points: 3, template: "{0} or more of the queries have an impossible source address, with {1} sources or more (*)", isAboutAddresses: true,
 		ways: []way{{{{m.Alien, atLeast, 0.01, "", ""}}, {{m.Sources, atLeast, 100, "", ""}}}}},
@@ -252,7 +256,7 @@ const pushLeast = 4
 
 // realSources holds where sources that bring no challenge back ask again and again. They are
 // old clients, or bots that ignore the challenge, and no forged addresses.
-var realSources = clause{{m.Each, atLeast, 5, "", ""}, {m.Repeat, atLeast, 0.5, "", ""}}
+var realSources = clause{{m.Each, atLeast, 5, "", ""}, {m.Repeat, atLeast, 0.5, "", ""}, {m.OwnTTL, atLeast, 0.8, "", ""}}
 
 var guessRule = rule{kind: ChallengeBypass, meaning: "requests with challenges that the server never gave", start: 5, startText: toBegin,
 	ways: []way{
@@ -277,11 +281,13 @@ var junkRule = rule{kind: JunkFlood, meaning: "datagrams that begin like queries
 	ways: []way{
 		{
 			{{m.JunkNow, atLeast, 1, "junk_rate", "such datagrams in the last second"}},
-			{{m.JunkShareNow, atLeast, 1, "junk_share", "share of what the server got in it"}},
+			{{m.JunkShareNow, atLeast, 1, "junk_share", "share of what the server got in it"},
+				{m.JunkNow, atLeast, 5, "junk_rate", "such datagrams in the last second, whatever else comes: one flood hides no other"}},
 		},
 		{
 			{{m.JunkMean, atLeast, 1, "junk_rate", "such datagrams a second, over ten seconds"}},
-			{{m.JunkShareMean, atLeast, 1, "junk_share", "share of what the server got in these"}},
+			{{m.JunkShareMean, atLeast, 1, "junk_share", "share of what the server got in these"},
+				{m.JunkMean, atLeast, 5, "junk_rate", "such datagrams a second, over ten seconds"}},
 			{{m.JunkNow, above, 0, "", "such datagrams in the last second"}},
 		},
 	},

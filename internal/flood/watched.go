@@ -84,7 +84,11 @@ func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	}
 	w.numTrials = 0
 	for i := range w.courses {
-		if t := w.courses[i].trial; t != nil {
+		t := w.courses[i].trial
+		if l := w.courses[i].leader; t == nil && l != nil && l.in != nil && l.in.ID == w.courses[i].leaderID {
+			t = l.trial // what comes here is part of that
+		}
+		if t != nil {
 			w.trials[w.numTrials] = t
 			w.numTrials++
 		}

@@ -31,7 +31,7 @@ func isShare(f measure.Feature) bool {
 	switch f {
 	case measure.Top1, measure.Top8, measure.Top16, measure.Prefix, measure.Repeat, measure.Heavy, measure.Proven, measure.Completion,
 		measure.Alien, measure.TTL1, measure.TTLX, measure.Low, measure.Port1, measure.Print1, measure.OneWay,
-		measure.BiggestProven, measure.BiggestNAT, measure.TopProven, measure.Hot, measure.RepeatTTL, measure.PrefixProven, measure.Stubborn, measure.Keen,
+		measure.BiggestProven, measure.BiggestNAT, measure.TopProven, measure.Hot, measure.RepeatTTL, measure.PrefixProven, measure.Stubborn, measure.Keen, measure.OwnTTL,
 		measure.Echoed, measure.EchoLike, measure.Refusing, measure.JunkShareNow, measure.JunkShareMean, measure.GuessShare3, measure.GuessShare10:
 		return true
 	}

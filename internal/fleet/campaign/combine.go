@@ -44,7 +44,7 @@ var combinations = [measure.NumFeatures]combination{
 	measure.PortsEach: isMean, measure.Push: isMean, measure.PrefixHosts: isMost,
 	measure.PrefixProven: isMean, measure.PrefixRate: isDerived,
 	measure.Stubborn: isMean, measure.StubbornCount: isAdded,
-	measure.Keen: isMean, measure.KeenCount: isAdded, measure.KeenRate: isMean, measure.SharedRate: isMean,
+	measure.Keen: isMean, measure.KeenCount: isAdded, measure.KeenRate: isMean, measure.SharedRate: isMean, measure.Keyed: isAdded, measure.OwnTTL: isMean,
 
 	measure.Echoed: isDerived, measure.ChallengedShare: isDerived, measure.EchoLike: isMean,
 	measure.EachRate: isDerived, measure.SiteShare: isDerived, measure.Refusing: isMajority, measure.GainTop: byReplies,

@@ -22,6 +22,7 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 	p := a.newPlan(in)
 	if c != nil && c.plan.kind == in.Kind && c.plan.id == in.ID {
 		p = c.plan
+		p.ports = slices.Clone(in.MorePorts) // some may have been found since
 	} else {
 		c, others = nil, nil // its trial was about another verdict
 	}

@@ -201,16 +201,16 @@ func (w *iptWriter) writeLine(format string, args ...any) {
 }
 
 func (w *iptWriter) endMatch() string {
-	a, port := filterAddress(w.net), w.target.Port()
+	a := filterAddress(w.net)
 	switch {
 	case w.kind == flood.Reflection:
 		return w.replyMatch()
 	case w.kind == flood.ReplyFloodVictim:
 		return fmt.Sprintf("-d %s -p udp", a)
 	case w.isTCP:
-		return fmt.Sprintf("-d %s -p tcp --dport %d --tcp-flags SYN,ACK SYN", a, port)
+		return fmt.Sprintf("-d %s -p tcp %s --tcp-flags SYN,ACK SYN", a, w.iptablesPorts("d"))
 	}
-	return fmt.Sprintf("-d %s -p udp --dport %d", a, port)
+	return fmt.Sprintf("-d %s -p udp %s", a, w.iptablesPorts("d"))
 }
 
 // Prefixes of lines for replies with NAT: in a file, and in a script for sh.
@@ -221,7 +221,7 @@ const (
 
 // replyMatch returns the match of what the target sends, where NAT leaves its address alone.
 func (w *iptWriter) replyMatch() string {
-	return fmt.Sprintf("-s %s -p udp --sport %d", filterAddress(w.net), w.target.Port())
+	return fmt.Sprintf("-s %s -p udp %s", filterAddress(w.net), w.iptablesPorts("s"))
 }
 
 // natReplyMatch returns the match of what the target sends to clients, where NAT on this host

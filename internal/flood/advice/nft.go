@@ -259,20 +259,20 @@ func (w *nftWriter) writeHook(groups []group, name, hook string, outgoing bool) 
 // writeJump writes the line that matches the packets of a target.
 func (w *nftWriter) writeJump(g group) {
 	w.turnTo(g[0])
-	host, port := filterAddress(w.net), w.target.Port()
+	host, port := filterAddress(w.net), w.nftPorts()
 	if w.expiry > 0 {
 		host = "@" + w.untilSet()
 	}
 	switch {
 	case w.kind == flood.Reflection:
-		w.writeLine("    %s saddr %s udp sport %d jump target%d", w.ip, host, port, w.id)
+		w.writeLine("    %s saddr %s udp sport %s jump target%d", w.ip, host, port, w.id)
 	case w.kind == flood.ReplyFloodVictim:
 		w.writeLine("    %s daddr %s meta l4proto udp jump target%d", w.ip, host, w.id)
 	case w.isTCP:
-		w.writeLine("    %s daddr %s tcp dport %d tcp flags & (syn | ack) == syn \\", w.ip, host, port)
+		w.writeLine("    %s daddr %s tcp dport %s tcp flags & (syn | ack) == syn \\", w.ip, host, port)
 		w.writeLine("      jump target%d", w.id)
 	default:
-		w.writeLine("    %s daddr %s udp dport %d jump target%d", w.ip, host, port, w.id)
+		w.writeLine("    %s daddr %s udp dport %s jump target%d", w.ip, host, port, w.id)
 	}
 }
 
@@ -567,7 +567,7 @@ func (w *nftWriter) writeSentHook(groups []group) {
 	isFirst := true
 	for _, g := range groups {
 		w.turnTo(g[0])
-		host, port := filterAddress(w.net), w.target.Port()
+		host, port := filterAddress(w.net), w.nftPorts()
 		if w.expiry > 0 {
 			host = "@" + w.untilSet()
 		}
@@ -580,7 +580,7 @@ func (w *nftWriter) writeSentHook(groups []group) {
 				w.writeLine("    type filter hook %s; policy accept", leavingHook)
 				isFirst = false
 			}
-			from := fmt.Sprintf("%s saddr %s udp sport %d", w.ip, host, port)
+			from := fmt.Sprintf("%s saddr %s udp sport %s", w.ip, host, port)
 			if w.needsPeers() {
 				w.writeLine("    # whom the server sent something, for a minute")
 				w.writeLine("    %s update @peers%d { %s daddr }", from, w.id, w.ip)

@@ -22,6 +22,7 @@ type plan struct {
 	target        netip.AddrPort // without a zone
 	net           netip.Prefix   // the addresses of the target: one, or a network
 	*catalog                     // which packets the lines match
+	ports         []uint16       // of a network, besides that of the target
 	expiry        time.Duration  // of the lines; 0: none
 	isTCP, isIPv6 bool
 	named         [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
@@ -52,7 +53,7 @@ func (a *Advisor) newPlan(in *flood.Incident) plan { return a.newPlans(in)[0] }
 // which has no rules where no filter helps.
 func (a *Advisor) newPlans(in *flood.Incident) []plan {
 	end := in.Target.End.Addr().Unmap().WithZone("")
-	p := plan{id: in.ID, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()), net: networkOf(in, end),
+	p := plan{id: in.ID, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()), net: networkOf(in, end), ports: slices.Clone(in.MorePorts),
 		catalog: a.catalogOf(in.Proto), expiry: a.expiry, own: in.Own, isTCP: in.Target.TCP, isIPv6: end.Is6()}
 	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return []plan{p}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"time"
 
 	"qsniff/dissect"
@@ -45,6 +46,32 @@ func (p *plan) IPTables() (file, tool string) { return p.formatIPTables(), p.ipt
 // Scope returns which packets the lines look at.
 func (p *plan) Scope() flood.RuleScope {
 	return flood.RuleScope{Net: p.net, Port: p.target.Port(), TCP: p.isTCP, Outgoing: p.kind == flood.Reflection}
+}
+
+// nftPorts returns the ports of the target as nft has them.
+func (p *plan) nftPorts() string {
+	if len(p.ports) == 0 {
+		return strconv.Itoa(int(p.target.Port()))
+	}
+	return "{ " + p.joinPorts(", ") + " }"
+}
+
+// iptablesPorts returns the match of the target's ports at an end of packets, "d" or "s".
+func (p *plan) iptablesPorts(end string) string {
+	if len(p.ports) == 0 {
+		return fmt.Sprintf("--%sport %d", end, p.target.Port())
+	}
+	return fmt.Sprintf("-m multiport --%sports %s", end, p.joinPorts(","))
+}
+
+func (p *plan) joinPorts(sep string) string {
+	all := append([]uint16{p.target.Port()}, p.ports...)
+	slices.Sort(all)
+	s := strconv.Itoa(int(all[0]))
+	for _, n := range all[1:] {
+		s += sep + strconv.Itoa(int(n))
+	}
+	return s
 }
 
 // Lines returns what the lines do.

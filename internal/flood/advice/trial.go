@@ -148,7 +148,8 @@ func (t *trial) namesAlone(who *track.Host) bool {
 
 // isFromServer reports whether the server at the target sent a packet.
 func (t *trial) isFromServer(s *track.Sighting) bool {
-	return s.SrcPort == t.port && t.attempts[0].plan.net.Contains(s.Src.Addr())
+	p := &t.attempts[0].plan // the servers of a network may have several ports
+	return (s.SrcPort == t.port || !p.net.IsSingleIP()) && p.net.Contains(s.Src.Addr())
 }
 
 // remoteEnd is the end of a packet that is not the target.

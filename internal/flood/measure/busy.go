@@ -2,6 +2,8 @@ package measure
 
 import (
 	"bytes"
+	"cmp"
+	"math"
 	"sort"
 
 	"qsniff/internal/flood/sketch"
@@ -15,10 +17,11 @@ type Activity struct {
 	last       int32
 	TTL        uint8
 	Proven     bool   // when it sent its last query
-	HasEchoed  bool   // it brought back the challenge to a query of the pane
+	provenPort uint16 // from which it brought a challenge back last; 0: none
 	Count      uint32 // queries since the host entered the pane
 	ttlChanges uint32 // queries with another time to live than the one before
-	challenged bool   // the server sent it a challenge
+	challenged uint16 // challenges that the server sent it, 65,535 at most
+	echoes     uint16 // how many of these it brought back
 	bytesIn    uint32 // of its queries
 	bytesOut   uint32 // of what the server sent to it
 }
@@ -51,6 +54,25 @@ type BusyHost struct {
 	Addr      track.Host
 	Low, High uint32
 	Activity  Activity
+}
+
+// HasEchoed reports whether the host brought back the challenge to a query.
+func (v *Activity) HasEchoed() bool { return v.echoes > 0 }
+
+// addEchoes adds the challenges and echoes of o, halved where they are too many to count.
+func (v *Activity) addEchoes(o *Activity) {
+	challenged, echoes := uint32(v.challenged)+uint32(o.challenged), uint32(v.echoes)+uint32(o.echoes)
+	for max(challenged, echoes) > math.MaxUint16 {
+		challenged, echoes = challenged/2, (echoes+1)/2
+	}
+	v.challenged, v.echoes = uint16(challenged), uint16(echoes)
+}
+
+// IsForged reports whether most of what comes in the name of a host is not of it: it brings few of its
+// challenges back. A monitor that proves its address may be one that somebody forges. Chosen: of twenty
+// challenges a host on a bad line brings back more than four.
+func (v *Activity) IsForged() bool {
+	return v.challenged >= 20 && 5*uint32(v.echoes) < uint32(v.challenged)
 }
 
 // eachBusy calls f with each of the busiest hosts of two panes, in no order.
@@ -103,12 +125,15 @@ func (x *BusyHost) isBusier(y *BusyHost) bool {
 func (x *BusyHost) addPrevious(v *Activity) {
 	x.Activity.ttlChanges += v.ttlChanges
 	x.Activity.Proven = x.Activity.Proven || v.Proven
-	x.Activity.HasEchoed = x.Activity.HasEchoed || v.HasEchoed
 	x.Activity.First = min(x.Activity.First, v.First)
 	x.Activity.Ports.Merge(&v.Ports)
+	x.Activity.provenPort = cmp.Or(x.Activity.provenPort, v.provenPort)
 	x.Activity.bytesIn, x.Activity.bytesOut = x.Activity.bytesIn+v.bytesIn, x.Activity.bytesOut+v.bytesOut
-	x.Activity.challenged = x.Activity.challenged || v.challenged
+	x.Activity.addEchoes(v)
 }
+
+// isProven reports whether the host proved its address, and what comes in its name is its own.
+func (x *BusyHost) isProven() bool { return x.Activity.Proven && !x.Activity.IsForged() }
 
 // rate returns the queries/s between the first query and the last.
 func (x *BusyHost) rate() float64 {

@@ -77,7 +77,8 @@ func (t *Server) CountChecked(s *track.Sighting, c Clock, second *Second, r Requ
 		t.countQuery(s, c, second, r.IsProven)
 	case r.IsProven: // the echo of a query that was counted
 		if v, _, _ := t.currentPane().top[Queries].Find(s.Src, s.ClientHash); v != nil {
-			v.HasEchoed = true
+			v.provenPort = s.SrcPort
+			v.addEchoes(&Activity{echoes: 1})
 		}
 	}
 }
@@ -122,7 +123,9 @@ func (t *Server) CountJunk(s *track.Sighting, c Clock) {
 
 // CountStrange counts a datagram that is no query and belongs to no session.
 func (t *Server) CountStrange(s *track.Sighting, c Clock) {
-	t.OpenSecond(c.Now, c.Nanos).Strange += s.Count()
+	b := t.OpenSecond(c.Now, c.Nanos)
+	b.Strange += s.Count()
+	b.JunkBytes += uint64(s.Count()) * uint64(s.Bytes)
 	t.countShape(Junk, s, c.Now)
 	t.currentPane().addOther(Junk, t.key, s, s.ClientHash, c.Now)
 }
@@ -135,7 +138,9 @@ func (t *Server) CountReply(s *track.Sighting, c Clock, isFirst bool) {
 	b.BytesOut += uint64(s.Count()) * uint64(s.Bytes)
 	if v, _, _ := t.currentPane().top[Queries].Find(s.Dst, s.ClientHash); v != nil {
 		v.bytesOut += s.Bytes
-		v.challenged = v.challenged || s.What == track.IsChallenge
+		if s.What == track.IsChallenge {
+			v.addEchoes(&Activity{challenged: 1})
+		}
 	}
 	if isFirst {
 		b.Replies += s.Count()

@@ -65,6 +65,8 @@ type crowd struct {
 	bytesIn, bytesOut  float64     // bytes that these sent and were sent
 	age                float64     // seconds since the first query of each of these, added up
 	ttls               [256]uint16 // how many of these have each time to live
+	again, same        float64     // sources that came again, and those whose time to live never changed
+	ownTTLs            [256]uint16 // how many of the latter have each
 }
 
 // measureCrowd sets the features of the busiest sources.
@@ -74,6 +76,13 @@ func (t *Server) measureCrowd(f *Features, now int32, limits Limits) {
 	eachBusy(t.currentPane().top[Queries], t.previousPane().top[Queries], func(x BusyHost) {
 		c.listed += float64(x.Low)
 		c.keepLeading(&x)
+		if x.Low >= againLeast {
+			c.again++
+			if x.Activity.ttlChanges == 0 {
+				c.same++
+				c.ownTTLs[x.Activity.TTL]++
+			}
+		}
 		c.addSource(f, &x)
 	})
 	c.measureLeading(f, queries)
@@ -90,10 +99,21 @@ func (t *Server) measureCrowd(f *Features, now int32, limits Limits) {
 	}
 	f[Heavy], f[Repeat] = Share(c.heavy, queries), Share(c.repeats, queries)
 	f[PortsEach], f[Push] = Share(c.ports, c.portQueries), Share(c.repeats, c.age)
+	if most := float64(slices.Max(c.ownTTLs[:])); c.again >= minAgain && most <= 0.5*c.same {
+		f[OwnTTL] = c.same / c.again
+	}
 	f[RepeatTTL] = Share(float64(slices.Max(c.ttls[:])), f[RepeatCount])
 	t.measurePrefixes(f, queries, limits.servers())
 	f[EachRate] /= limits.servers()
 }
+
+// A source comes again with againLeast queries, and minAgain such sources show how times to live go:
+// machines keep theirs and differ from each other, one sender of invented addresses has one for all or
+// another one each time. Chosen: three packets with the same of forty usual values by chance are 1 in 1,600.
+const (
+	againLeast = 3
+	minAgain   = 30
+)
 
 // portsCounted is the number of ports up to which sketch.Linear256 counts.
 const portsCounted = 256
@@ -121,7 +141,7 @@ func (c *crowd) measureLeading(f *Features, queries float64) {
 	for i := range c.leading[:c.numLeading] {
 		x := &c.leading[i]
 		sum += float64(x.Low)
-		if x.Activity.Proven {
+		if x.isProven() {
 			c.proven += float64(x.Low)
 		}
 		if i == 0 {
@@ -140,7 +160,7 @@ func (c *crowd) measureBiggest(f *Features, x *BusyHost, queries float64) {
 	f[Top1], f[Biggest], f[BiggestCount] = Share(n, queries), c.weigh(n, x.rate())/c.limits.servers(), n
 	f[BiggestPorts] = float64(x.Activity.Ports.Count())
 	f[BiggestPortsEach] = Share(f[BiggestPorts], min(n, portsCounted))
-	f[BiggestProven] = oneIf(x.Activity.Proven)
+	f[BiggestProven] = oneIf(x.isProven())
 	f[BiggestNAT] = oneIf(x.looksShared() && f[Biggest] < sharedFactor*c.limits.Unproven)
 }
 
@@ -169,7 +189,7 @@ func (c *crowd) addSource(f *Features, x *BusyHost) {
 	switch {
 	case x.looksShared() && rate < sharedFactor*limit:
 		return
-	case !x.Activity.Proven:
+	case !x.isProven():
 		f[Lead] = max(f[Lead], rate)
 	case x.isNAT():
 		f[SharedRate] = max(f[SharedRate], rate)
@@ -187,10 +207,10 @@ func (c *crowd) addSource(f *Features, x *BusyHost) {
 		c.heavy += n
 		f[HeavyCount]++
 	}
-	if x.Activity.Proven {
+	if x.isProven() {
 		return
 	}
-	if x.Activity.challenged && rate >= StubbornRate && x.Activity.last-x.Activity.First >= StubbornFor {
+	if x.Activity.challenged > 0 && rate >= StubbornRate && x.Activity.last-x.Activity.First >= StubbornFor {
 		c.stubborn += n
 		f[StubbornCount]++
 	}

@@ -95,6 +95,8 @@ const (
 	Keen       // share of proven sources that go on asking, as people do not
 	KeenCount  // how many sources these are
 	KeenRate   // queries/s of one of them in the mean
+	Keyed      // requests/s with a challenge, over ten seconds
+	OwnTTL     // share of the sources that came again which keep a time to live of their own; 0 where few came again
 	SharedRate // queries/s of the busiest proven source that looks like that of many clients
 
 	// NumFeatures is the number of all features.
@@ -152,7 +154,7 @@ var names = [NumFeatures]string{
 	TopProven: "top_proven_share", Lead: "lead_rate", LeadProven: "lead_proven_rate", Hot: "hot_share", HotRate: "hot_rate",
 	HeavyCount: "heavy_count", RepeatCount: "repeat_count", RepeatTTL: "repeat_ttl_share", PortsEach: "ports_each", Push: "push_rate",
 	PrefixHosts: "prefix_hosts", PrefixProven: "prefix_proven_share", PrefixRate: "prefix_rate", Keen: "keen_share", KeenCount: "keen_count", KeenRate: "keen_rate",
-	SharedRate: "shared_rate", Stubborn: "stubborn_share",
+	SharedRate: "shared_rate", Keyed: "keyed_rate", OwnTTL: "own_ttl_share", Stubborn: "stubborn_share",
 	StubbornCount: "stubborn_count", Echoed: "echoed_share", ChallengedShare: "challenged_share", EchoLike: "echo_like_share",
 	EachRate: "each_rate", SiteShare: "site_share", Refusing: "refusing", GainTop: "gain_top_ratio", WindowQueries: "window_queries",
 	PortQueries: "port_queries", PrintQueries: "payload_queries", JunkNow: "junk_now", JunkMean: "junk_mean",

@@ -56,7 +56,7 @@ func (t *Server) Measure(f *Features, now int32, limits Limits) {
 	}
 	echoed := t.Sum(now-echoDelay, 10)
 	f[EchoLike] = min(1, Share(float64(echoed.ProvenLater+echoed.Proven), float64(echoed.Unproven+echoed.Proven)))
-	f[Proven] = Share(float64(ten.Proven), float64(ten.Queries))
+	f[Proven], f[Keyed] = Share(float64(ten.Proven), float64(ten.Queries)), float64(ten.WithChallenge)/10
 	t.measureWindow(f, now)
 	t.measureCompletion(f, now)
 	t.measureCrowd(f, now, limits)
@@ -162,20 +162,21 @@ func mostCommon(a, b *sketch.Dominant) (value, count, all uint32) {
 }
 
 // minStrange is the number of datagrams a second outside of any known session from which
-// on they count as junk. Chosen: more than a player who joins the game sends.
-const minStrange = 100
+// on they count as junk: the default of junk_rate. Chosen: a player who joins the game sends fewer before
+// the server answers.
+const minStrange = 20
 
 // MeasureJunk sets the features of junk: datagrams that no protocol recognizes.
 func (t *Server) MeasureJunk(f *Features, now int32) {
 	one, ten := t.Sum(now, 1), t.Sum(now, 10)
-	countJunk := func(b *Second) float64 {
+	countJunk := func(b *Second, seconds uint32) float64 {
 		n := float64(b.Junk)
-		if t.LastSent > 0 && now-t.LastSent < 10 && b.Strange >= minStrange {
+		if t.LastSent > 0 && now-t.LastSent < 10 && b.Strange >= minStrange*seconds {
 			n += float64(b.Strange)
 		}
 		return n
 	}
-	n, n10 := countJunk(&one), countJunk(&ten)
+	n, n10 := countJunk(&one, 1), countJunk(&ten, 10)
 	if t.IsTooFew(uint32(n10)) {
 		n, n10 = 0, 0
 	}

@@ -48,7 +48,7 @@ func TestCrowdAtLimits(t *testing.T) {
 		return x
 	}
 	proven := func(x *BusyHost) { x.Activity.Proven = true }
-	given := func(x *BusyHost) { x.Activity.challenged = true }
+	given := func(x *BusyHost) { x.Activity.challenged = 1 }
 	shared := func(x *BusyHost) { x.Activity.Ports = busyOf(1, 240).Activity.Ports }
 	for _, tt := range []struct {
 		name    string
@@ -95,7 +95,7 @@ func TestJunkOfStrangers(t *testing.T) {
 		strange uint32
 		sent    int32
 		want    float64
-	}{{100, 91, 100}, {99, 91, 0}, {100, 90, 0}, {100, 0, 0}} {
+	}{{20, 91, 20}, {19, 91, 0}, {20, 90, 0}, {20, 0, 0}} {
 		x := newServer(1)
 		x.LastSent = tt.sent
 		x.OpenSecond(100, 0).Strange = tt.strange

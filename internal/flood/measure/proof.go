@@ -176,6 +176,10 @@ func (c *Claims) RecordChallenge(t *Server, s *track.Sighting, clock Clock) {
 	if s.Key != x.challenge {
 		x.previous, x.challenge = x.challenge, s.Key
 	}
+	if s.Key == x.unissued && s.Key != 0 {
+		c.recordEarlyEcho(t, x, clock)
+		return
+	}
 	if t == nil {
 		return
 	}
@@ -192,6 +196,28 @@ func (c *Claims) RecordChallenge(t *Server, s *track.Sighting, clock Clock) {
 			t.recordRefusal(s, x.askedAt, clock.Now, c.follows(s.ClientHash))
 		}
 	}
+}
+
+// recordEarlyEcho records that a source had brought the challenge which the server gives it now: the
+// clock of what the host sends is late, as where two interfaces were merged by time, or the challenge is
+// the one of an earlier visit. Either way the source received it: nobody guesses 32 bits.
+func (c *Claims) recordEarlyEcho(t *Server, x *claim, clock Clock) {
+	x.unissued, x.isOrphan = 0, false
+	c.recordProof(x, clock.Now)
+	if t == nil {
+		return
+	}
+	w := x.weight()
+	if x.pending > 0 && !x.awaitsEcho {
+		b := t.OpenSecond(clock.Now, clock.Nanos)
+		b.Challenged += w
+		b.Echoed += w
+	}
+	if b := t.At(x.askedAt); b != nil {
+		b.ProvenLater += w * uint32(x.unproven)
+		b.Orphans -= min(b.Orphans, 1)
+	}
+	x.pending, x.unproven, x.awaitsEcho = 0, 0, false
 }
 
 // IsProven reports whether a source proved its address to a server in the last ProvenFor

@@ -78,7 +78,7 @@ func (x *Stretch) addHosts(pane []BusyHost, absent uint64) {
 			h.Activity.Ports.Merge(&b.Activity.Ports)
 			h.Activity.TTL = b.Activity.TTL
 			h.Activity.Proven = h.Activity.Proven || b.Activity.Proven
-			h.Activity.HasEchoed = h.Activity.HasEchoed || b.Activity.HasEchoed
+			h.Activity.addEchoes(&b.Activity)
 		case seen < stretchHosts:
 			x.Hosts = append(x.Hosts, StretchHost{b.Addr, uint64(b.Low), x.missed + uint64(b.High), b.Activity})
 		default:

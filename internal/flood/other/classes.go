@@ -2,6 +2,7 @@ package other
 
 import (
 	"fmt"
+	"strconv"
 
 	"qsniff/dissect"
 )
@@ -15,6 +16,8 @@ type Class struct {
 	// comes from. Usual is how many times as many as usual it must be, too.
 	Least float64
 	Why   string
+	// AtServers is the same of what goes to ports of game servers; 0: as elsewhere.
+	AtServers float64
 	// Sessions: packets of flows in which the host sends as well do not count.
 	Sessions bool
 	TCP      bool // its ports are TCP's; else UDP's
@@ -23,6 +26,8 @@ type Class struct {
 	Handshakes bool
 	// Reflected: servers that were asked in the host's name send it.
 	Reflected bool
+	// Joins: who sends it wants to play.
+	Joins bool
 	// Errors: what a server sends to forged addresses brings them back.
 	Errors bool
 	Source string
@@ -59,7 +64,8 @@ const (
 var own = [ownClasses]Class{
 	synClass: {Name: "tcp_syn", Says: "TCP SYN", Means: "connections are begun and not completed, until there is no room for more",
 		Least: 1000, Why: "tcp_max_syn_backlog of Linux is some hundred to some thousand, and an entry stays for up to a minute",
-		TCP: true, Ports: true, Handshakes: true, Source: "RFC 4987",
+		AtServers: 100, // chosen: a console has a handful of users, and a crowd at a game with TCP brings some tens
+		TCP:       true, Ports: true, Handshakes: true, Source: "RFC 4987",
 		Advice: []string{"SYN cookies keep connections possible: \"sysctl net.ipv4.tcp_syncookies\" says 1 where they are on, as they" +
 			" usually are. The game itself is UDP: if nobody needs TCP at this port (remote console, downloads), let the" +
 			" provider drop TCP to it, or let only your own addresses through.", atProvider}},
@@ -128,6 +134,7 @@ func foreignClass(f *dissect.ForeignType) Class {
 		c.Means, c.Sessions = "servers of another game are made to answer this host, which did not ask", true
 		c.Advice = []string{"The sources are servers that were asked in this host's name: do not block them one by one.", atProvider}
 	case f.Joins:
+		c.Joins = true
 		c.Advice = []string{"Players send the same to join, so a limit on it for all keeps them out as well. Limit it for each address to a" +
 			" few a second. What a server of that game can do by itself, its manual says; qsniff knows no more of it than" +
 			" how the packets begin."}
@@ -153,6 +160,33 @@ func Classes(foreign []*dissect.ForeignType) []Class {
 		all = append(all, foreignClass(f))
 	}
 	return all
+}
+
+// Together returns the class of what several kinds of reflectors, whose classes are given, send to one
+// target.
+func Together(classes []*Class) *Class {
+	names, ports := "", ""
+	for i, c := range classes {
+		for j := range amplifiers {
+			if a := &amplifiers[j]; "amplified_"+a.name == c.Name {
+				sep := ", "
+				switch {
+				case i == 0:
+					sep = ""
+				case i == len(classes)-1:
+					sep = " and "
+				}
+				names, ports = names+sep+a.says, ports+sep+strconv.Itoa(int(a.port))
+			}
+		}
+	}
+	c := amplifiers[0].class()
+	c.Name, c.Says = "amplified", "replies of "+names
+	c.Means = "servers of several kinds are made to answer this host, which did not ask"
+	c.Advice = []string{"The sources are servers that were asked in this host's name: do not block them one by one, and do not" +
+		" report them as attackers. Let the provider drop or limit UDP from the source ports " + ports + " to this address," +
+		" except from the resolvers and time servers that this host asks.", atProvider}
+	return &c
 }
 
 // Groups lists what classes have in common that have one limit: each that every capture

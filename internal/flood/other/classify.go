@@ -122,7 +122,7 @@ func (t *Table) classifyDatagram(k *known, s *track.Sighting) int {
 		return inSession
 	case t.amplifying.has(s.SrcPort) && s.What == track.IsOther:
 		return amplifierClass(s.SrcPort)
-	case t.Judged != nil && t.Judged(s.To()):
+	case t.Judged != nil && t.Judged(s):
 		return noClass
 	}
 	return udpClass

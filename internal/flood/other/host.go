@@ -23,6 +23,7 @@ type Host struct {
 	sent      uint32 // packets by the host
 	sentLast  uint32 // in the second before
 	completed uint32 // handshakes
+	toServers uint32 // TCP SYN to ports of game servers
 
 	spells [maxClasses]Spell
 }
@@ -108,7 +109,7 @@ func (h *Host) forgiveErrors() {
 func (h *Host) endSecond() {
 	clear(h.now[:])
 	h.sentLast = h.sent
-	h.errors, h.sent, h.completed = 0, 0, 0
+	h.errors, h.sent, h.completed, h.toServers = 0, 0, 0, 0
 }
 
 // amplifier is a service that answers anybody over UDP with more than it was sent, and is
@@ -150,6 +151,7 @@ var amplifiers = []amplifier{
 	{1604, "citrix", "Citrix browser", netscout},
 	{1900, "ssdp", "SSDP", cisa},
 	{3283, "ard", "Apple Remote Desktop", netscout},
+	{3478, "stun", "STUN", netscout},
 	{3702, "wsd", "WS-Discovery", akamai},
 	{5093, "sentinel", "Sentinel licences", akamai},
 	{5353, "mdns", "mDNS", cisa},

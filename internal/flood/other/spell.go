@@ -113,6 +113,9 @@ func (t *Table) Tick(now int32, nanos int64, lim *Limits) {
 func (t *Table) judge(h *Host, class int, s *Spell, nanos int64, lim *Limits) {
 	c, n := &t.classes[class], &h.now[class]
 	least := c.Least * lim.Scale
+	if class == synClass && 2*h.toServers > n.packets {
+		least = c.AtServers * lim.Scale
+	}
 	blind := c.Sessions && h.isBlind(t.now)
 	if blind {
 		least *= BlindFactor

@@ -16,7 +16,7 @@ import (
 type Table struct {
 	// Judged reports whether the datagrams to an end that are no query and of no session are
 	// judged elsewhere; nil: none are.
-	Judged func(track.End) bool
+	Judged func(*track.Sighting) bool
 	// Decide is called with each event of a spell. What it returns for Ripens says whether an
 	// incident was opened, and the spell is followed to its end.
 	Decide func(h *Host, class int, s *Spell, e Event) bool
@@ -232,7 +232,7 @@ func (t *Table) Sight(s *track.Sighting, key measure.Key) (isNamed bool) {
 		k = t.learn(&s.Dst)
 	}
 	if s.Flags&track.Joined != 0 { // its fragments were counted
-		return false
+		return s.What == track.IsOther && t.amplifying.has(s.SrcPort) && !t.session.Has(flow(k.id, s.DstPort, overUDP, s.FromHash()))
 	}
 	class := t.classify(k, s)
 	if class == noClass {
@@ -305,6 +305,9 @@ func (t *Table) countAt(h *Host, class int, s *track.Sighting) {
 		x.view = t.takeView()
 	}
 	h.count(class, s, t.key)
+	if class == synClass && t.serverPorts.has(s.DstPort) {
+		h.toServers++
+	}
 }
 
 // countError counts an ICMP error about something that the host sent, or did not.
