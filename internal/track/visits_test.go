@@ -72,12 +72,13 @@ func TestVisitInFlood(t *testing.T) {
 func TestVisitEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		pause int64 // before players
+		pause int64 // before players, and 20 ms
 		again bool  // players once more
 		want  fingerprint.Signs
 	}{
 		{"one visit", 0, false, fingerprint.InfoBare | fingerprint.PageOnes | fingerprint.OnePort},
-		{"a pause", int64(visitGap), false, fingerprint.PageOnes},
+		{"the longest pause", int64(visitGap) - 20e6, false, fingerprint.InfoBare | fingerprint.PageOnes | fingerprint.OnePort},
+		{"a longer one", int64(visitGap) - 20e6 + 1, false, fingerprint.PageOnes},
 		{"the same again", 0, true, fingerprint.PageOnes},
 	} {
 		const client = "10.64.0.1:40001"
