@@ -34,6 +34,20 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// TestBudgetKeepsSpare: what is released is used again as long as all of it is within the limit, also just so.
+func TestBudgetKeepsSpare(t *testing.T) {
+	m := &Budget{Limit: 8 << 10}
+	a, _ := m.Grow(nil, 4<<10)
+	b, _ := m.Grow(nil, 4<<10)
+	m.Release(a)
+	m.Release(b)
+	first, _ := m.Grow(nil, 4<<10)
+	second, _ := m.Grow(nil, 4<<10)
+	if &first[:1][0] != &b[:1][0] || &second[:1][0] != &a[:1][0] {
+		t.Error("a buffer was made anew")
+	}
+}
+
 // Any order of growing and releasing keeps the contents apart and the sum of all
 // memory below the limit.
 func TestBudgetModel(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/dissect"
 	"qsniff/internal/track"
 )
 
@@ -117,5 +118,36 @@ func TestServersOfNetwork(t *testing.T) {
 	got := evidenceText(w.incidents[0].Evidence)
 	if !strings.Contains(got, "sources were challenged ") || !strings.Contains(got, "the servers sent ") {
 		t.Errorf("got  %s\nwant challenges, and servers", got)
+	}
+}
+
+// TestRepliesWithoutRequests: the evidence of a flood of replies says what of them answers nothing, or that no request of
+// the host was captured at all.
+func TestRepliesWithoutRequests(t *testing.T) {
+	for _, tt := range []struct {
+		asks bool
+		want string
+	}{
+		{false, "none of them answers a request that was captured"},
+		{true, "answer no request of this host"},
+	} {
+		w := newWorld(1)
+		s := w.server(usual, 27015)
+		h := w.parse("198.51.100.99")
+		if tt.asks {
+			w.every(2, 0, 60*sec, func(int) { w.query(client{host: h}, 80, s, dissect.AskInfo, true) })
+		}
+		w.every(2400, 40*sec, 60*sec, func(i int) {
+			w.see(track.Sighting{What: track.IsReply, Src: w.client(80_000 + i%400).host, SrcPort: uint16(27015 + i%5), Dst: h, DstPort: 80,
+				TTL: 55, Asks: dissect.AskInfo, Proto: a2s, Bytes: 180})
+		})
+		w.run(80 * sec)
+		if len(w.incidents) != 1 || w.incidents[0].Kind != ReplyFloodVictim {
+			w.logIncidents(t)
+			t.Fatalf("asks %v: got  %d incidents\nwant one", tt.asks, len(w.incidents))
+		}
+		if got := evidenceText(w.incidents[0].Evidence); !strings.Contains(got, tt.want) {
+			t.Errorf("asks %v: got  %s\nwant %s", tt.asks, got, tt.want)
+		}
 	}
 }
