@@ -315,7 +315,11 @@ func appendStretch(dst []Source, list []measure.StretchHost, hasProofs bool) []S
 
 func newSource(host track.Host, low, high uint64, a *measure.Activity, hasProofs bool) Source {
 	ports := int(min(uint64(a.Ports.Count()), high)) // an estimate: each packet has one port
-	return Source{Addr: host.Addr(), Low: low, High: high, Verified: hasProofs && (a.Proven || a.HasEchoed()) && !a.IsForged(), Ports: ports, TTL: int(a.TTL)}
+	var own uint16
+	if hasProofs {
+		own = a.OwnPort()
+	}
+	return Source{Addr: host.Addr(), OwnPort: own, Low: low, High: high, Verified: hasProofs && (a.Proven || a.HasEchoed()) && !a.IsForged(), Ports: ports, TTL: int(a.TTL)}
 }
 
 // appendPrefixes appends the networks of a server's clients, busiest first.

@@ -229,8 +229,11 @@ type Source struct {
 	Addr      netip.Addr
 	Low, High uint64
 	Verified  bool // it brought a challenge back
-	Ports     int  // different source ports, at least; exact while few
-	TTL       int  // -1 if unknown
+	// OwnPort is the port from which the host itself brings challenges back, where most of what comes in
+	// its name is forged; 0: none is known.
+	OwnPort uint16
+	Ports   int // different source ports, at least; exact while few
+	TTL     int // -1 if unknown
 }
 
 // Prefix is one of the busiest networks: a /24, in IPv6 a /64.

@@ -67,6 +67,9 @@ func adviceExamples() []adviceExample {
 	one("reflection-own", flood.Incident{Kind: flood.Reflection, Proto: protoNamed("a2s"), Top: few, Sources: 2, Own: networksOf("203.0.113.0/24")})
 	add("flood_distributed", flood.Incident{Kind: flood.FloodDistributed, Proto: protoNamed("a2s"), Top: few, Sources: 300, Peak: 6000, Baseline: 41})
 	add("flood_distributed-ase", flood.Incident{Kind: flood.FloodDistributed, Proto: protoNamed("ase"), Sources: 300, Peak: 3000, Baseline: 2})
+	one("flood_few-forged", flood.Incident{Kind: flood.FloodFew, Proto: protoNamed("a2s"), Top: []flood.Source{{Addr: adviceAddr("203.0.113.7"), Low: 1500, OwnPort: 41000}}, Sources: 2, Peak: 802})
+	one("flood_completing-one", flood.Incident{Kind: flood.FloodCompleting, Proto: protoNamed("a2s"), Top: []flood.Source{{Addr: adviceAddr("203.0.113.7"), Low: 1500, Verified: true}},
+		TopOf: 1600, Sources: 2, Peak: 802, Answered: 1})
 	add("flood_completing", flood.Incident{Kind: flood.FloodCompleting, Proto: protoNamed("a2s"), Sources: 250, Peak: 1000, Baseline: 2, Answered: 0.55})
 	one("flood_completing-ase", flood.Incident{Kind: flood.FloodCompleting, Proto: protoNamed("ase"), Sources: 250, Peak: 1000, Answered: 1})
 	add("flood_spoofed", flood.Incident{Kind: flood.FloodSpoofed, Proto: protoNamed("a2s"), Top: few, Sources: 590000, Peak: 20004, Baseline: 2})

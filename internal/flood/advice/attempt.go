@@ -2,6 +2,7 @@ package advice
 
 import (
 	"math"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -68,9 +69,14 @@ func (a *attempt) names(who *track.Host) bool {
 	return slices.ContainsFunc(a.named[:a.numNames], func(n network) bool { return n.contains(who) })
 }
 
+// spares reports whether the lines let a host that they name pass, from the port where it asks itself.
+func (a *attempt) spares(end *remoteEnd) bool {
+	return a.plan.numSpared > 0 && a.plan.spares(netip.AddrPortFrom(end.host.Addr(), end.port))
+}
+
 // isSpared reports whether a rule does not match a packet that it looks at.
 func (a *attempt) isSpared(r *ruleTest, end *remoteEnd, now int64) bool {
-	return r.isOfNames && !a.names(end.host) || r.needsPeers && a.isPeer(end.hash, now) || r.letsPass && a.isLetPass(end, now)
+	return r.isOfNames && (!a.names(end.host) || a.spares(end)) || r.needsPeers && a.isPeer(end.hash, now) || r.letsPass && a.isLetPass(end, now)
 }
 
 // charge charges a packet that is not over the limit to the bucket that all sources share.

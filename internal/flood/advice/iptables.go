@@ -269,7 +269,13 @@ func (w *iptWriter) writeRule(r *planRule) {
 	switch r.kind {
 	case lineSources:
 		for _, x := range w.named[:w.numNames] {
-			w.writeLine("-A %s -s %s -j DROP", w.chain, filterAddress(x))
+			own := ""
+			for _, y := range w.spared[:w.numSpared] {
+				if x.Contains(y.Addr()) {
+					own = fmt.Sprintf(" -p udp ! --sport %d", y.Port())
+				}
+			}
+			w.writeLine("-A %s -s %s%s -j DROP", w.chain, filterAddress(x), own)
 		}
 		return
 	case lineVictims:

@@ -286,7 +286,7 @@ func (w *nftWriter) writeRule(r *planRule) {
 	w.writeLine("    # %s", w.comment(r.kind))
 	switch r.kind {
 	case lineSources:
-		w.writeLine("    %s saddr @named%d %scounter drop", w.ip, w.id, w.networkExemption())
+		w.writeLine("    %s saddr @named%d %s%scounter drop", w.ip, w.id, w.networkExemption(), w.portExemption())
 		return
 	case lineVictims:
 		w.writeLine("    %s daddr @named%d jump victims%d", w.ip, w.id, w.id)
@@ -549,6 +549,22 @@ func (w *nftWriter) networkExemption() string {
 		return fmt.Sprintf("%s saddr != %s ", w.ip, w.provenSet())
 	}
 	return ""
+}
+
+// portExemption returns the match that keeps named hosts out of the line where they ask themselves, from
+// a port that is known.
+func (w *nftWriter) portExemption() string {
+	if w.numSpared == 0 {
+		return ""
+	}
+	s := "\\\n      " + w.ip + " saddr . udp sport != { "
+	for i, x := range w.spared[:w.numSpared] {
+		if i > 0 {
+			s += ", "
+		}
+		s += x.Addr().String() + " . " + strconv.Itoa(int(x.Port()))
+	}
+	return s + " } \\\n      "
 }
 
 // This file has the lines for nft about whom the server sent something, and about whom it

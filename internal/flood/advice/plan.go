@@ -25,9 +25,11 @@ type plan struct {
 	ports         []uint16       // of a network, besides that of the target
 	expiry        time.Duration  // of the lines; 0: none
 	isTCP, isIPv6 bool
-	named         [planNames]netip.Prefix // networks, then single sources, in IPv6 their /64
-	own           *hostset.Networks       // they are named by no line
-	ownSpared     bool                    // one of them would have been
+	named         [planNames]netip.Prefix   // networks, then single sources, in IPv6 their /64
+	own           *hostset.Networks         // they are named by no line
+	ownSpared     bool                      // one of them would have been
+	spared        [planNames]netip.AddrPort // from which named hosts ask themselves
+	numSpared     int
 	numNetworks   int
 	numNames      int
 	rules         [planRules]planRule
@@ -189,7 +191,16 @@ func (p *plan) nameSources(in *flood.Incident) {
 			bits = 32
 		}
 		p.addName(netip.PrefixFrom(a, bits))
+		if s.OwnPort != 0 && p.numSpared < planNames {
+			p.spared[p.numSpared] = netip.AddrPortFrom(a, s.OwnPort)
+			p.numSpared++
+		}
 	}
+}
+
+// spares reports whether a named host asks from a port itself, while others forge its address.
+func (p *plan) spares(end netip.AddrPort) bool {
+	return slices.Contains(p.spared[:p.numSpared], end)
 }
 
 // addName adds a network to the named ones if there is room, it is of the target's IP
@@ -233,11 +244,14 @@ var pairRate = rateLimit{20, time.Minute, 12}
 // busyRate returns from which limit on a client is none for a trial. Of bots that complete each query it
 // is what makes a source keen in package measure, of each address and port.
 func (p *plan) busyRate(in *flood.Incident) rateLimit {
-	if p.kind == flood.FloodCompleting {
+	if p.kind == flood.FloodCompleting && !isOfOne(in) {
 		return rateLimit{30, time.Minute, 12}
 	}
 	return p.eachRate(in)
 }
+
+// isOfOne reports whether one address sends most of an incident's packets.
+func isOfOne(in *flood.Incident) bool { return len(in.Top) > 0 && in.Share(in.Top[0].Low) >= 0.5 }
 
 // loginRate returns the limit for attempts to log in: over TCP one connection in 15 s, enough
 // for an administrator who mistypes. In datagrams every command carries the password, so
@@ -353,7 +367,9 @@ func (x *planner) addPlans() {
 		x.add(join(x.addFitting, each))
 	case flood.FloodCompleting:
 		pairs := func(p *plan) { p.addRule(linePairs, pairRate) }
-		x.add(pairs)
+		if !isOfOne(in) {
+			x.add(pairs)
+		}
 		x.add(each)
 		x.add(join(pairs, each))
 	case flood.FloodSpoofed:

@@ -81,7 +81,11 @@ func (p *plan) Lines() (list []flood.RuleLine) {
 		x := flood.RuleLine{What: p.comment(r.kind), Packets: int(r.limit.packets), Per: r.limit.per, Burst: int(r.limit.burst),
 			Each: r.kind.isPerSource(), NeedsPeers: r.kind.needsPeers()}
 		if r.kind == lineSources || r.kind == lineVictims {
-			x.Named = slices.Clone(p.named[:p.numNames])
+			for _, n := range p.named[:p.numNames] { // what looks at no source port would block the host itself
+				if !slices.ContainsFunc(p.spared[:p.numSpared], func(a netip.AddrPort) bool { return n.Contains(a.Addr()) }) {
+					x.Named = append(x.Named, n)
+				}
+			}
 		} else if !p.isTCP {
 			x.Patterns, x.Exempt = p.sets[r.kind].patterns, p.sets[r.kind].exempt
 		}

@@ -55,6 +55,7 @@ type trial struct {
 	kind        flood.Kind
 	port        uint16 // of the target
 	isEmpty     bool   // the plans have no rules
+	perPort     bool   // each port of an address is a client
 	attempts    [trialPlans]attempt
 	numAttempts int
 	forms       [trialForms]formLines
@@ -88,6 +89,7 @@ func (t *trial) reset(in *flood.Incident) {
 	plans := t.advisor.newPlans(in)
 	t.numAttempts, t.kind, t.port, t.isEmpty = len(plans), in.Kind, plans[0].target.Port(), plans[0].numRules == 0
 	t.needsSent, t.placeSeed = false, 0
+	t.perPort = in.Kind == flood.FloodCompleting && !isOfOne(in)
 	for i := range plans {
 		t.attempts[i].reset(&plans[i])
 		t.needsSent = t.needsSent || plans[i].needsSent()
@@ -127,7 +129,7 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 		t.recordDropped(&end, dropped)
 	}
 	switch {
-	case proven && !t.namesAlone(end.host):
+	case proven && (!t.namesAlone(end.host) || t.attempts[0].spares(&end)):
 		t.countClient(s, &end, lines.isAbout, dropped)
 	case lines.isAbout:
 		t.flood[dropped]++
@@ -243,7 +245,7 @@ func isPacket(s *track.Sighting) bool {
 func (t *trial) countClient(s *track.Sighting, end *remoteEnd, isAbout bool, dropped planSet) {
 	r := &t.beyond
 	client := end.hash
-	if t.kind == flood.FloodCompleting { // strangers who share an address are not bots because one of them is
+	if t.perPort { // strangers who share an address are not bots because one of them is
 		client = end.pair()
 	}
 	if number := t.clients.findOrAdd(client); number != nil {

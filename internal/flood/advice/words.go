@@ -61,6 +61,11 @@ func (p *plan) fewWords(in *flood.Incident) []string {
 // proofWords returns whether the named sources are who sends.
 func (p *plan) proofWords(in *flood.Incident) string {
 	const own = " If one is a monitor or a bot of yours, name it with --own: then no line drops what it sends."
+	if p.numSpared > 0 {
+		x := p.spared[0]
+		return fmt.Sprintf("Others forge %s, which is a client of this server: it brings challenges back from port %d, and nearly nothing else in its name"+
+			" does. So the lines let that port pass, and drop the rest.", x.Addr(), x.Port())
+	}
 	switch n := p.provenNames(in); {
 	case n == 0:
 		return "None of this proves an address: if one of them is forged, its owner is blocked instead, who did nothing."

@@ -75,6 +75,15 @@ func (v *Activity) IsForged() bool {
 	return v.challenged >= 20 && 5*uint32(v.echoes) < uint32(v.challenged)
 }
 
+// OwnPort returns the port from which the host brought a challenge back, if most of what comes in its name
+// is forged; else 0.
+func (v *Activity) OwnPort() uint16 {
+	if !v.IsForged() {
+		return 0
+	}
+	return v.provenPort
+}
+
 // eachBusy calls f with each of the busiest hosts of two panes, in no order.
 func eachBusy(current, previous *Top, f func(x BusyHost)) {
 	sketch.EachOfTwo(current, previous, func(a, b *sketch.Item[track.Host, Activity], low, high uint32) {
