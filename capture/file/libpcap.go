@@ -5,6 +5,7 @@ package file
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -12,7 +13,9 @@ import (
 	"syscall"
 
 	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
 	"github.com/google/gopacket/pcap"
+	"golang.org/x/net/bpf"
 
 	"qsniff/capture"
 )
@@ -188,6 +191,27 @@ func linkOfDLT(dlt int) uint16 {
 		return 103
 	}
 	return uint16(dlt)
+}
+
+// CompileFilter returns libpcap's program of an expression in tcpdump's language, for packets of a link type.
+func CompileFilter(link uint16, text string) ([]bpf.RawInstruction, error) {
+	dlt := link
+	switch link {
+	case 100, 101, 102, 103:
+		dlt = link - 89 // the reverse of linkOfDLT
+	}
+	if dlt > 0xff {
+		return nil, fmt.Errorf("gopacket passes 8 bits of the link type %d", link)
+	}
+	code, err := pcap.CompileBPFFilter(layers.LinkType(dlt), capture.MaxCaptured, text)
+	if err != nil {
+		return nil, err
+	}
+	raw := make([]bpf.RawInstruction, len(code))
+	for i, c := range code {
+		raw[i] = bpf.RawInstruction{Op: c.Code, Jt: c.Jt, Jf: c.Jf, K: c.K}
+	}
+	return raw, nil
 }
 
 // describePacket sets what is the same for all packets but the time.

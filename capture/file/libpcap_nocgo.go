@@ -2,7 +2,13 @@
 
 package file
 
-import "qsniff/capture"
+import (
+	"errors"
+
+	"golang.org/x/net/bpf"
+
+	"qsniff/capture"
+)
 
 // HasLibpcap reports whether this build can read through libpcap, GopacketReader what
 // OpenGopacket reads with.
@@ -13,6 +19,11 @@ const (
 
 // LibpcapVersion returns "": this build has no libpcap.
 func LibpcapVersion() string { return "" }
+
+// CompileFilter returns an error.
+func CompileFilter(uint16, string) ([]bpf.RawInstruction, error) {
+	return nil, errors.New("this build has no libpcap")
+}
 
 // OpenLibpcap returns an error: libpcap is reached through cgo, and this build
 // has none.

@@ -29,13 +29,16 @@ type captureOptions struct {
 // isLive reports whether interfaces are named.
 func (o *captureOptions) isLive() bool { return len(o.interfaces) > 0 }
 
+// captureFilterHelp is the help of -f.
+const captureFilterHelp = "only packets that fit the `BPF` filter, in the language of tcpdump: 'udp port 27015'"
+
 // registerCapture adds the flags. about follows the help of -i.
 func (o *captureOptions) registerCapture(cmd *cobra.Command, about string) {
 	f := cmd.Flags()
 	o.backend = live.Auto.String()
 	f.StringArrayVarP(&o.interfaces, "interface", "i", nil, "capture on `IFACE`"+about+"; may be given several times; any: on all")
 	f.Var((*tzspFlag)(o), "tzsp", "receive packets that a mirror sends as TZSP (Mikrotik) to `ADDR:PORT` of this host, as in :37008; may be given several times")
-	f.StringVarP(&o.filter, "capture-filter", "f", "", "capture only what fits the `BPF` filter, in the language of tcpdump")
+	f.StringVarP(&o.filter, "capture-filter", "f", "", captureFilterHelp)
 	f.BoolVar(&o.autoFilter, "auto-filter", false, "capture only what may be a query, and print what is not captured")
 	f.IntVarP(&o.snap, "snaplen", "s", 0, "keep `N` bytes of a packet at most (0: all)")
 	f.VarP(&o.buffer, "buffer", "B", "what the kernel holds while this program is busy (default 32M an interface)")
@@ -87,6 +90,9 @@ func (o *captureOptions) openSource(auto *live.AutoFilter) (*live.Source, error)
 		Promiscuous: o.promiscuous, Backend: backend, AutoFilter: auto, Reopen: o.reopen}
 	src, err := live.Open(opt)
 	var wrong *live.Error
+	if placed := captureFilterError(err); err != nil && placed != err {
+		return nil, placed
+	}
 	if errors.As(err, &wrong) && errors.Is(err, live.ErrFilter) {
 		err = &usageError{err, wrong.Hint}
 	}

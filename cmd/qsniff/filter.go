@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/capture/pcapfilter"
 	"qsniff/dissect"
 	"qsniff/internal/base/shell"
 	"qsniff/internal/pipeline"
@@ -103,9 +104,10 @@ func filterError(err error) error {
 // of tcpdump.
 func (o *readOptions) hintTranslation(err error, text string, reg *dissect.Registry) error {
 	var placed *placedError
-	own, ok := translateTcpdump(text)
+	expr, _ := pcapfilter.Parse(text)
+	own, ok := translateTcpdump(expr)
 	if _, wrong := o.compile(own, reg); ok && wrong == nil && errors.As(err, &placed) {
-		placed.hint = "that is the language of tcpdump, which live takes after -f; here it is -Y " + shell.Quote(own)
+		placed.hint = "that is the language of tcpdump, which -f takes; here it is -Y " + shell.Quote(own)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -123,10 +122,11 @@ func (h *habitState) apply(args []string) error {
 		}
 		return nil
 	}
-	if len(h.files) > 0 && len(args) > 0 {
-		if _, err := os.Stat(args[0]); err != nil && args[0] != stdin {
-			return h.refuse(args[0]+": no such file, and no filter is taken here", h.piped("tcpdump -r FILE -w - 'FILTER'"))
-		}
+	if h.isLive() {
+		return nil
+	}
+	if _, words := splitWords(args, len(h.files) > 0); len(words) > 0 && h.cmd.Flags().Lookup("capture-filter") != nil {
+		return h.takeCaptureWords(words)
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func (h *habitState) refuseInterface(name string) error {
 }
 
 func (h *habitState) refuseCaptureFilter(filter string) error {
-	return h.refuse("-f "+filter+": captures have no capture filter", h.piped("tcpdump -r FILE -w - 'FILTER'"))
+	return h.refuse("-f "+filter+": "+h.cmd.Name()+" has no capture filter", h.piped("qsniff read -f 'FILTER' -w - FILE"))
 }
 
 func (h *habitState) refuseWrite(name string) error {

@@ -49,8 +49,24 @@ func (o *readOptions) open(ctx context.Context, names []string) (input, error) {
 	}
 }
 
-// openSources opens captures with the reader that --reader names, and merges several.
+// openSources opens captures, and keeps the packets that -f chooses.
 func (o *readOptions) openSources(ctx context.Context, names []string) (input, error) {
+	if o.filter == "" {
+		return o.openAll(ctx, names)
+	}
+	f, err := newFileFilter(o.filter)
+	if err != nil {
+		return input{}, err
+	}
+	in, err := o.openAll(ctx, names)
+	if in.Source != nil {
+		in.Source = capture.Filtered(in.Source, f.keep)
+	}
+	return in, err
+}
+
+// openAll opens captures with the reader that --reader names, and merges several.
+func (o *readOptions) openAll(ctx context.Context, names []string) (input, error) {
 	opts := []file.Option{file.ReadAhead(pipeline.ReadAhead), file.Pipe(pipeline.Pipe)}
 	if o.follow {
 		if slices.Contains(names, stdin) {

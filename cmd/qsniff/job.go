@@ -160,7 +160,7 @@ func (o *readOptions) requireInput(cmd *cobra.Command, args []string) error {
 		return o.checkCapture()
 	}
 	if name := givenCaptureFlag(cmd); name != "" {
-		return &usageError{fmt.Errorf("%s goes with -i", name), "of a capture: tcpdump -r FILE -w - 'FILTER' | qsniff " + cmd.Name() + " -"}
+		return &usageError{fmt.Errorf("%s goes with -i", name), "of captures -f chooses packets, and -Y messages"}
 	}
 	if err := requireCapture(cmd, args); err != nil {
 		return &usageError{err, "name a file, or - for standard input; -i captures on an interface"}
@@ -171,7 +171,7 @@ func (o *readOptions) requireInput(cmd *cobra.Command, args []string) error {
 // givenCaptureFlag returns the first flag on the command line that is about interfaces only;
 // empty for none.
 func givenCaptureFlag(cmd *cobra.Command) string {
-	for _, name := range []string{"capture-filter", "auto-filter", "snaplen", "buffer", "promiscuous", "backend", "no-sandbox"} {
+	for _, name := range []string{"auto-filter", "snaplen", "buffer", "promiscuous", "backend", "no-sandbox"} {
 		if cmd.Flags().Changed(name) {
 			return "--" + name
 		}

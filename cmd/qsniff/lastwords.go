@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"qsniff/internal/base/shell"
+	"qsniff/capture/pcapfilter"
 	"qsniff/internal/pipeline/filter"
 )
 
@@ -44,17 +44,22 @@ func (h *habitState) takeWords(words []string) error {
 		h.opts.display.words = text
 		return nil
 	}
-	if own, ok := translateTcpdump(text); ok {
+	expr, parseErr := pcapfilter.Parse(text)
+	if own, ok := translateTcpdump(expr); ok {
 		if _, err := h.opts.compile(own, reg); err == nil {
 			h.opts.display.words = own
 			return nil
 		}
 	}
+	if parseErr == nil && expr.Root != nil {
+		h.opts.addCaptureFilter(text)
+		return nil
+	}
 	var wrong *filter.Error
 	isOneName := len(words) == 1 && !strings.ContainsAny(text, "=<>!&|~(){}\" ")
 	switch errors.As(err, &wrong); {
 	case looksLikeTcpdump(text):
-		return h.refuse("-f "+text+": only live has all filters of tcpdump, captures have simple ones", h.piped("tcpdump -r FILE -w - "+shell.Quote(text)))
+		return captureFilterError(parseErr)
 	case isOneName && strings.HasPrefix(wrong.Hint, "did you mean"):
 		return h.refuse(text+": no such file, and as a filter: "+wrong.Message, wrong.Hint)
 	case isOneName:
@@ -62,6 +67,22 @@ func (h *habitState) takeWords(words []string) error {
 		return nil
 	}
 	return filterError(err)
+}
+
+// takeCaptureWords makes words after the captures a capture filter, for commands that choose no messages.
+func (h *habitState) takeCaptureWords(words []string) error {
+	text := strings.Join(words, " ")
+	_, err := pcapfilter.Parse(text)
+	switch {
+	case err == nil:
+		h.words = len(words)
+		h.opts.addCaptureFilter(text)
+	case looksLikeTcpdump(text):
+		return captureFilterError(err)
+	case len(h.files) > 0:
+		return h.refuse(words[0]+": no such file, and no filter of tcpdump", "name captures that exist, or a filter such as udp port 27015")
+	}
+	return nil
 }
 
 // tcpdumpWords precede values in expressions of tcpdump.
@@ -90,120 +111,63 @@ var ownOperators = []string{"and", "or", "xor", "not", "in", "contains", "matche
 
 // translateTcpdump returns an expression of tcpdump in qsniff's language, if it consists of
 // host, net, port, portrange, src, dst, udp, tcp, ip, ip6, and, or, not and parentheses.
-func translateTcpdump(text string) (own string, ok bool) {
-	text = strings.NewReplacer("(", " ( ", ")", " ) ", "!", " ! ", "&&", " and ", "||", " or ").Replace(text)
-	t := &tcpdumpExpr{words: strings.Fields(text)}
-	own, err := t.parse(0)
-	return own, err == nil && len(t.words) == 0
-}
-
-// tcpdumpExpr is what is left of an expression of tcpdump.
-type tcpdumpExpr struct {
-	words []string
-	last  tcpdumpKind // of the primitive before, which a value alone repeats
-}
-
-// tcpdumpKind is what a value stands for.
-type tcpdumpKind struct{ proto, dir, what string }
-
-var errTcpdump = errors.New("not a simple expression")
-
-func (t *tcpdumpExpr) peek() string {
-	if len(t.words) == 0 {
-		return ""
+func translateTcpdump(e *pcapfilter.Expr) (own string, ok bool) {
+	if e == nil || e.Root == nil {
+		return "", false
 	}
-	return t.words[0]
+	return translateNode(e.Root)
 }
 
-func (t *tcpdumpExpr) next() string {
-	w := t.peek()
-	t.words = t.words[min(1, len(t.words)):]
-	return w
-}
-
-// parse parses terms with "and" and "or" between them, which bind equally.
-func (t *tcpdumpExpr) parse(depth int) (string, error) {
-	const deepest = 50 // chosen: nobody nests parentheses as deep
-	if depth > deepest {
-		return "", errTcpdump
+func translateNode(n pcapfilter.Node) (own string, ok bool) {
+	both := func(x pcapfilter.Node, op string, y pcapfilter.Node) (string, bool) {
+		left, ok1 := translateNode(x)
+		right, ok2 := translateNode(y)
+		return fmt.Sprintf("(%s %s %s)", left, op, right), ok1 && ok2
 	}
-	left, err := t.parseTerm(depth)
-	for err == nil && (t.peek() == "and" || t.peek() == "or") {
-		op, right := t.next(), ""
-		if right, err = t.parseTerm(depth); err == nil {
-			left = fmt.Sprintf("(%s %s %s)", left, op, right)
+	switch n := n.(type) {
+	case *pcapfilter.And:
+		return both(n.X, "and", n.Y)
+	case *pcapfilter.Or:
+		return both(n.X, "or", n.Y)
+	case *pcapfilter.Not:
+		own, ok = translateNode(n.X)
+		return "not (" + own + ")", ok
+	case *pcapfilter.Proto:
+		own = map[string]string{"udp": "udp", "tcp": "tcp", "ip": "ip", "ip6": "ipv6"}[n.Name]
+		return own, own != ""
+	case *pcapfilter.Match:
+		return translateMatch(n)
+	}
+	return "", false
+}
+
+// translateMatch returns the comparison with a value.
+func translateMatch(m *pcapfilter.Match) (own string, ok bool) {
+	family, isKnown := map[string]string{"": "", "ip": "ip and ", "ip6": "ipv6 and ", "udp": "udp and ", "tcp": "tcp and "}[m.Proto]
+	dirs, isSimple := map[string][2]string{"": {"addr", "port"}, "src or dst": {"addr", "port"}, "src": {"src", "srcport"}, "dst": {"dst", "dstport"}}[m.Dir]
+	if !isKnown || !isSimple || m.Type == "proto" {
+		return "", false
+	}
+	if m.Net.IsValid() {
+		value := m.Net.String()
+		switch {
+		case m.Net.IsSingleIP():
+			value = m.Net.Addr().String()
+		case m.Net.Addr().Is4() && m.Mask != ^uint32(0)<<(32-m.Net.Bits()):
+			return "", false
 		}
+		return fmt.Sprintf("(%s%s == %s)", family, dirs[0], value), true
 	}
-	return left, err
-}
-
-func (t *tcpdumpExpr) parseTerm(depth int) (string, error) {
-	switch t.peek() {
-	case "not", "!":
-		t.next()
-		own, err := t.parseTerm(depth + 1)
-		return "not (" + own + ")", err
-	case "(":
-		t.next()
-		own, err := t.parse(depth + 1)
-		if t.next() != ")" {
-			return "", errTcpdump
-		}
-		return own, err
+	test := fmt.Sprintf(" == %d", m.Lo)
+	if m.Type == "portrange" {
+		test = fmt.Sprintf(" in {%d..%d}", m.Lo, m.Hi)
 	}
-	return t.parsePrimitive()
-}
-
-// parsePrimitive parses [udp|tcp|ip|ip6] [src|dst] [host|net|port|portrange] VALUE, or udp,
-// tcp, ip or ip6 alone.
-func (t *tcpdumpExpr) parsePrimitive() (string, error) {
-	var k tcpdumpKind
-	if w := t.peek(); w == "udp" || w == "tcp" || w == "ip" || w == "ip6" {
-		k.proto = t.next()
-	}
-	if w := t.peek(); w == "src" || w == "dst" {
-		k.dir = t.next()
-	}
-	switch w := t.peek(); {
-	case w == "host" || w == "net" || w == "port" || w == "portrange":
-		k.what = t.next()
-	case k.proto != "" && k.dir == "" && (w == "" || w == "and" || w == "or" || w == ")"):
-		return map[string]string{"udp": "udp", "tcp": "tcp", "ip": "ip", "ip6": "ipv6"}[k.proto], nil
-	case k.dir != "":
-		k.what = "host"
-	case k.proto == "" && t.last.what != "":
-		k = t.last
+	switch transport := map[uint32]string{6: "tcp", 17: "udp"}[m.Transport]; {
+	case m.Proto != "":
+		return m.Proto + "." + dirs[1] + test, true
+	case m.Transport == 0:
+		return fmt.Sprintf("(udp.%s%s or tcp.%s%s)", dirs[1], test, dirs[1], test), true
 	default:
-		return "", errTcpdump
+		return transport + "." + dirs[1] + test, transport != ""
 	}
-	t.last = k
-	return k.expression(t.next())
-}
-
-// expression returns the comparison with a value.
-func (k tcpdumpKind) expression(value string) (string, error) {
-	if value == "" || strings.ContainsAny(value, "()!\"'{},") {
-		return "", errTcpdump
-	}
-	dir := map[string]string{"": "addr", "src": "src", "dst": "dst"}[k.dir]
-	port := map[string]string{"": "port", "src": "srcport", "dst": "dstport"}[k.dir]
-	family := map[string]string{"ip": "ip and ", "ip6": "ipv6 and "}[k.proto]
-	if k.what == "host" || k.what == "net" {
-		if k.proto == "udp" || k.proto == "tcp" {
-			family = k.proto + " and "
-		}
-		return fmt.Sprintf("(%s%s == %s)", family, dir, value), nil
-	}
-	test := " == " + value
-	if k.what == "portrange" {
-		lo, hi, ok := strings.Cut(value, "-")
-		if !ok {
-			return "", errTcpdump
-		}
-		test = fmt.Sprintf(" in {%s..%s}", lo, hi)
-	}
-	if k.proto == "udp" || k.proto == "tcp" {
-		return k.proto + "." + port + test, nil
-	}
-	return fmt.Sprintf("(%sudp.%s%s or %stcp.%s%s)", family, port, test, family, port, test), nil
 }

@@ -123,6 +123,10 @@ func (o *readOptions) registerPage(cmd *cobra.Command) {
 // registerInput adds the flags of all commands that read captures.
 func (o *readOptions) registerInput(cmd *cobra.Command) {
 	o.registerPackets(cmd)
+	if cmd.Flags().Lookup("capture-filter") == nil {
+		cmd.Flags().StringVarP(&o.filter, "capture-filter", "f", "", captureFilterHelp)
+		propose(cmd, "capture-filter", cobra.NoFileCompletions)
+	}
 	cmd.Flags().Var(cli.OneOf(&o.reader, readerNative, readerGopacket), "reader", "native, or as second opinion gopacket: libpcap, or pcapgo in builds without it")
 }
 
