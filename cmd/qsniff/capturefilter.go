@@ -79,7 +79,8 @@ func captureFilterError(err error) error {
 		hint = `the language is that of tcpdump (docs/filters.md): "udp port 27015 or tcp port 27015"`
 	}
 	e := &placedError{usageError: usageError{fmt.Errorf("-f: %s", wrong.Message), hint}}
-	if wrong.End > wrong.At || wrong.At > 0 {
+	isPlain := !strings.ContainsFunc(wrong.Text, func(r rune) bool { return r < ' ' || r > '~' })
+	if isPlain && (wrong.End > wrong.At || wrong.At > 0) { // a line of what is none would be a forged one
 		page := strings.Split((&filter.Error{Text: wrong.Text, From: wrong.At, To: wrong.End}).Page(), "\n")
 		e.lines = page[:len(page)-1]
 	}

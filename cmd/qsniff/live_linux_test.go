@@ -316,7 +316,7 @@ func TestLiveErrors(t *testing.T) {
 	}{
 		{[]string{"-i", "nope0"}, exitFailed, "qsniff: nope0: no such interface\n  hint: there are"},
 		{[]string{"-i", "down0"}, exitFailed, "qsniff: down0: interface is down\n  hint: sudo ip link set down0 up\n"},
-		{[]string{"-f", "udp prt 1", "--backend", "libpcap"}, exitUsage, `qsniff: filter "udp prt 1": `},
+		{[]string{"-f", "udp prt 1", "--backend", "libpcap"}, exitUsage, `qsniff: -f: "prt" is no word of tcpdump's language`},
 		{[]string{"-f", "mpls", "--backend", "afpacket"}, exitUsage, `"mpls" is a word of tcpdump that only libpcap compiles`},
 		{[]string{"-w", "/nonexistent/q.pcap"}, exitFailed, "qsniff: /nonexistent/q.pcap: "},
 	} {
