@@ -174,15 +174,13 @@ func isBinary(m *dissect.Message, f *dissect.Field) bool {
 func (a *Anonymizer) replaceNumber(b []byte, isSteamID bool) {
 	lo, hi := digitsIn(b)
 	if hi > lo {
-		if isSteamID {
-			lo += min(7, (hi-lo)/2) // of 76561197960265728, the universe and the kind
+		if !isSteamID || !a.replaceSteamDigits(b[lo:hi]) {
+			a.replaceDigits(b[lo:hi])
 		}
-		a.replaceDigits(b[lo:hi])
 		return
 	}
 	if len(b) == 8 && binary.LittleEndian.Uint32(b) != 0 { // of a SteamID, the account
-		x := a.draw(forNumber, b[:4]...)
-		binary.LittleEndian.PutUint32(b, binary.LittleEndian.Uint32(x[:])>>1|1)
+		binary.LittleEndian.PutUint32(b, a.account(binary.LittleEndian.Uint32(b)))
 	}
 	if len(b) == 4 { // some clients send it back in the other byte order: byte by byte
 		for i, c := range b {

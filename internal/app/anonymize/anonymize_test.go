@@ -2,6 +2,8 @@ package anonymize
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -258,5 +260,32 @@ func TestNetworks(t *testing.T) {
 				t.Errorf("%s: %s is in it: %v, want %v", network, text, got, want)
 			}
 		}
+	}
+}
+
+// TestSteamIDs: an account becomes the same in all forms, which stay as long; ports after addresses stay.
+func TestSteamIDs(t *testing.T) {
+	a := New([]byte("key"))
+	w := a.work.Get().(*work)
+	for _, account := range []uint32{1, 2, 9, 10, 19, 20, 21, 199, 1_234_567, 22_202, 999_999_999, 1_999_999_999, 4_294_967_295} {
+		binary8 := binary.LittleEndian.AppendUint64(nil, 0x0110000100000000|uint64(account))
+		a.replaceNumber(binary8, true)
+		to := binary.LittleEndian.Uint64(binary8)
+		if to>>32 != 0x01100001 || uint32(to) == account && account > 9 {
+			t.Errorf("%d became %x", account, to)
+		}
+		form := func(account uint32) string {
+			return fmt.Sprintf("<%d> STEAM_1:%d:%d [U:1:%d] (%d)", 0x0110000100000000|uint64(account), account&1, account>>1, account, 0x0140000000000000|uint64(account))
+		}
+		text := []byte(form(account))
+		w.replaceText(text, make([]bool, len(text)), true)
+		if got, want := string(text), form(uint32(to)); got != want {
+			t.Errorf("%d: got %s, want %s", account, got, want)
+		}
+	}
+	text := []byte("198.51.100.7:27015 and 198.51.100.7:270155 x")
+	w.replaceText(text, make([]bool, len(text)), false)
+	if got := string(text); !strings.Contains(got, ":27015 ") || strings.Contains(got, ":270155") || strings.Contains(got, ".7:") {
+		t.Errorf("ports: %s", got)
 	}
 }

@@ -21,6 +21,11 @@ func (w *work) replaceText(b []byte, done []bool, isProse bool) {
 				w.replaceTextAddr(b[i : i+n])
 			}
 			i += n
+			i += portLen(b[i:])
+			continue
+		}
+		if n = w.replaceSteamID(b, done, i); n > 0 {
+			i += n
 			continue
 		}
 		if n = wordLen(b[i:]); n == 0 {
@@ -32,6 +37,18 @@ func (w *work) replaceText(b []byte, done []bool, isProse bool) {
 		}
 		i += n
 	}
+}
+
+// portLen returns the length of the port after an address, with its colon: it stays, as in lists and headers.
+func portLen(b []byte) int {
+	n := 1
+	for n < len(b) && isDigit(b[n]) {
+		n++
+	}
+	if len(b) == 0 || b[0] != ':' || n == 1 || n > len(":65535") || n+wordLen(b[n:]) > n {
+		return 0
+	}
+	return n
 }
 
 func isAnyDone(done []bool) bool {
@@ -73,7 +90,7 @@ func (w *work) replaceWord(b []byte, isProse bool) {
 			letters++
 		}
 	}
-	if isProse && (letters == 0 && !isSteamID(b) || letters > 0 && letters == len(b) && (len(b) < 3 || console.IsCommonWord(b))) {
+	if isProse && (letters == 0 || letters > 0 && letters == len(b) && (len(b) < 3 || console.IsCommonWord(b))) {
 		return
 	}
 	w.lower = appendLower(w.lower[:0], b)
@@ -109,9 +126,6 @@ func appendLower(dst, word []byte) []byte {
 	}
 	return dst
 }
-
-// isSteamID reports whether a number is that of an account: 76561197960265728 and more.
-func isSteamID(w []byte) bool { return len(w) == 17 && bytes.HasPrefix(w, []byte("76561")) }
 
 // replaceRune replaces the first character of w by a letter of as many bytes, and returns
 // how many these are.
