@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -318,6 +319,27 @@ func TestCrowdOfLateInterface(t *testing.T) {
 		}
 		if findings, _, _ := output(t, "findings", path); strings.Contains(findings, "amplifier") {
 			t.Errorf("%s: findings:\n%s", a.name, findings)
+		}
+	}
+}
+
+// TestRemarksEverywhere: each command says that a capture looks sampled, and incidents have the address of a
+// server inside of the host.
+func TestRemarksEverywhere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := &base{packets: traffic.Base(60, 20_000), t: t}
+	path := b.write(dir, &arrival{name: "container", files: on(testpcap.LinkSLL2, 1, traffic.Container[0], traffic.Container[1], counted)})[0]
+	if out, _, _ := output(t, "floods", "-o", "json", path); !strings.Contains(out, `"inside":["172.17.0.2:27015"]`) {
+		t.Errorf("floods: %.600s", out)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	b.packets = slices.DeleteFunc(traffic.Base(8_000, 0), func(traffic.Packet) bool { return r.IntN(8) > 0 })
+	path = b.write(dir, &arrival{name: "sampled", files: on(testpcap.LinkEthernet, 1, at(0), at(0), counted)})[0]
+	for _, args := range [][]string{{"floods"}, {"floods", "-o", "json"}, {"stats"}, {"stats", "-o", "json"}, {"findings"}, {"read"}} {
+		out, errs, _ := output(t, append(args, path)...)
+		if n := strings.Count(out+errs, "looks sampled, 1 of "); n != 1 {
+			t.Errorf("%s: %d times\n%.600s\n%s", args, n, out, errs)
 		}
 	}
 }

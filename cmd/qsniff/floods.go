@@ -276,6 +276,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	d.AddObserver(out.observe)
 	d.CountOthersAt(opts.ownServers.HasHost)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
+	j.cfg.OnStart = func(totals func() tally.Run) { out.totals = totals }
 	j.cfg.Watchers = append(j.cfg.Watchers, out.watchProofs()...)
 	j.showsInterrupt = opts.output == "text"
 	j.streamsOutput = opts.output == "json"
@@ -364,7 +365,7 @@ func printLimitsRemarks(w io.Writer, l *render.Limits, filtered bool) {
 	case l.Proofs.Why() == proof.OnlyToServer:
 		fmt.Fprintln(w, "qsniff: the capture has only what goes to servers: it does not show which sources are players and which are forged; capture both directions")
 	}
-	printCopies(w, &l.Run)
+	printSentences(w, &l.Run)
 	printUnproving(w, l.Proofs)
 	printHints(w, &counters.Result{Limits: l.Summary}, counters.Limits)
 	if l.Proofs.Counts.Lost > 0 || l.Run.Dropped > 0 {
@@ -524,6 +525,7 @@ type floodOutput struct {
 	kept   flood.Collector
 	proofs *proof.Collector // nil unless proven clients are asked for
 	least  flood.Level
+	totals func() tally.Run // counters so far
 	buf    []byte
 	err    error
 }
@@ -554,7 +556,8 @@ func (o *floodOutput) observe(in *flood.Incident, e flood.Event) {
 	if o.opts.output != "json" || e != flood.Ends || o.err != nil || in.Level < o.least || !o.isOurs(in) {
 		return
 	}
-	o.buf = jsonl.AppendIncident(o.buf[:0], in, o.opts.explain)
+	run := o.totals()
+	o.buf = jsonl.AppendIncident(o.buf[:0], in, &run, o.opts.explain)
 	_, o.err = o.w.Write(o.buf)
 }
 
@@ -604,7 +607,7 @@ func printFloodRemarks(w io.Writer, f *render.Floods, output string) {
 		case seen.OneWay() != "":
 			fmt.Fprintf(w, "qsniff: only %s were captured: who proves an address is not to be seen\n", seen.OneWay())
 		}
-		printCopies(w, &f.Run)
+		printSentences(w, &f.Run)
 		if f.Run.Dropped > 0 {
 			fmt.Fprintf(w, "qsniff: the capturing program lost %s: rates were higher\n", count(f.Run.Dropped, "packet"))
 		}

@@ -157,7 +157,7 @@ func printProvenRemarks(w io.Writer, p *render.Proven, filtered, matched bool) {
 	case len(p.Shared) == 0 && why != proof.NoReason:
 		fmt.Fprintln(w, "qsniff:", whyNobody[why]+challengeAdvice(p.Asked, why))
 	}
-	printCopies(w, &p.Run)
+	printSentences(w, &p.Run)
 	printUnproving(w, &p.Summary)
 	if p.Counts.Lost > 0 || p.Run.Dropped > 0 {
 		fmt.Fprintln(w, "qsniff: packets are missing from the capture: some proofs may be among them")

@@ -36,7 +36,7 @@ func printLeftOut(w io.Writer, run *tally.Run) {
 
 // printTrouble prints what may be missing from the output, and why.
 func printTrouble(w io.Writer, run *tally.Run) {
-	printCopies(w, run)
+	printSentences(w, run)
 	printHints(w, &counters.Result{Run: *run}, counters.Input, counters.Reassembly)
 }
 
@@ -56,13 +56,10 @@ func printRekeyed(w io.Writer, n uint64) {
 	}
 }
 
-// printCopies prints how many packets are copies, and where, if they are many, which addresses the
-// host translates, and how its clock was set.
-func printCopies(w io.Writer, run *tally.Run) {
-	for _, s := range []string{run.CopiesSentence(), run.TranslationsSentence(), run.ClockSentence(), run.SkewSentence()} {
-		if s != "" {
-			fmt.Fprintln(w, "qsniff:", s)
-		}
+// printSentences prints what people must know before they read figures of the run.
+func printSentences(w io.Writer, run *tally.Run) {
+	for _, s := range run.Sentences() {
+		fmt.Fprintln(w, "qsniff:", s)
 	}
 }
 

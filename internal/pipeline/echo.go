@@ -24,6 +24,7 @@ type echoes struct {
 	table   []openRequest       // by a hash of the addresses, without direction; nil before the first request
 	tags    [echoPlaces]uint16  // of the senders of these requests, so that most of a flood reads none of them
 	servers [echoServers]uint64 // endBits of servers that answered, by serverAt
+	pairs   pairing             // gets each request that is none
 
 	// The result for the item at work, which two stages ask for.
 	index  int32
@@ -84,6 +85,7 @@ func (e *echoes) take(now *current, it *item) bool {
 	mayEcho := *tag == endTag(to)
 	if !mayEcho && *e.serverAt(to) == to {
 		e.isEcho = false
+		e.pairs.addRequest(it)
 		return false
 	}
 	from := endBits(it.Src)
@@ -94,6 +96,7 @@ func (e *echoes) take(now *current, it *item) bool {
 		x.from, x.to = 0, 0 // one datagram is the echo of a request
 		return true
 	}
+	e.pairs.addRequest(it)
 	*tag = endTag(from)
 	x.from, x.to, x.age = from, to, it.age
 	x.wire, x.n = uint16(it.Wire), uint8(copy(x.b[:], it.Payload))

@@ -29,7 +29,8 @@ type identifier struct {
 	waited   dissect.Context // of a parked request
 	last     *lastLook
 	echoes   *echoes
-	own      look // by look and lookOnce
+	pairs    *pairing // of echoes; nil if it gets replies as sightings are made
+	own      look     // by look and lookOnce
 }
 
 // identify passes s on if it is a message, and returns what became of it. A doubtful
@@ -65,6 +66,9 @@ func (d *identifier) identify(s *payload) outcome {
 	}
 	if v.Type.Reply {
 		d.echoes.close(d.now.item)
+		if d.pairs != nil && d.now.item.kind == kindDatagram {
+			d.pairs.addReply(d.now.item)
+		}
 		d.releaseRequest(s.src, s.dst, s.nanos, v.Type)
 	}
 	d.parser.parseMessage(s, c, &v)

@@ -44,7 +44,9 @@ func newPartition(number int, cfg *Config, size float64) *partition {
 	p.identifier = &identifier{now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs, flows: flows, parked: newParking(), parser: p.parser, last: new(lastLook),
 		echoes: &echoes{index: -1}}
 	p.joiner = newJoiner(now, size, p.identifier, p.tracker)
+	p.identifier.pairs = &p.identifier.echoes.pairs
 	if len(cfg.Watchers) > 0 {
+		p.identifier.pairs = nil
 		p.sights = &sightMaker{msg: new(dissect.Message), now: now, reg: cfg.Registry, decodeAs: cfg.DecodeAs,
 			echoes: p.identifier.echoes}
 		if wantsProfiles(cfg.Watchers) {
@@ -171,6 +173,7 @@ func (p *partition) totals() totals {
 	n := p.now.n
 	n.flowsEvicted, n.exchangesEvicted, n.visitsEvicted = p.identifier.flows.Evicted(), p.tracker.exchanges.Evicted(), p.tracker.exchanges.VisitsEvicted()
 	n.split, n.joined = p.joiner.counters()
+	n.pairing = p.identifier.echoes.pairs.n
 	if p.streams != nil {
 		n.tcp = p.streams.asm.Counters
 	}

@@ -79,7 +79,10 @@ func newFold(cfg *Config, jobs int, size float64) *fold {
 	o := &textOutput{w: cfg.Out, cutsToMicros: cfg.CutsToMicros}
 	f := &fold{out: o, max: uint64(max(cfg.MaxMessages, 0)), progress: cfg.Progress,
 		listener: cfg.Listener, packets: cfg.Packets, watching: watching{out: o, watchers: cfg.Watchers, foreseers: foreseersOf(cfg.Watchers), doubt: newDoubt()}, heads: make([]head, jobs)}
-	f.totals = f.summary
+	f.totals, f.watching.totals = f.summary, f.summary
+	if cfg.OnStart != nil {
+		cfg.OnStart(f.summary)
+	}
 	f.addFilter(cfg)
 	renderer := cfg.Renderer
 	if cfg.Dialogues != nil {
@@ -163,7 +166,10 @@ type Config struct {
 	// Progress is called after each batch, empty ones included, with the source's totals, and
 	// with a function for the counters of the run so far, which takes some microseconds and is
 	// valid during the call; may be nil.
-	Progress       func(s capture.Stats, totals func() tally.Run)
+	Progress func(s capture.Stats, totals func() tally.Run)
+	// OnStart is called before the first packet with a function for the counters of the run so far, which
+	// watchers and listeners may call; may be nil.
+	OnStart        func(totals func() tally.Run)
 	CountsMessages bool // messages are counted, even if nothing but Watchers wants more
 
 	// Clock returns nanoseconds since any moment, which never go back. It makes time

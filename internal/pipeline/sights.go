@@ -11,6 +11,7 @@ import (
 	"qsniff/internal/flood"
 	"qsniff/internal/pipeline/filter"
 	"qsniff/internal/render"
+	"qsniff/internal/render/tally"
 	"qsniff/internal/track"
 	"qsniff/reassembly/wire"
 )
@@ -153,6 +154,7 @@ func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 		s.What = track.IsPart
 		if h, ok := wire.ParseSplit(b, wire.GuessSplitForm(b, it.Wire)); ok && h.Number == 0 || wire.ProveSplitForm(b) != wire.None {
 			s.Flags |= track.First
+			w.echoes.pairs.addReply(it)
 		}
 		w.addHashes(s, printOf(s, b))
 		return
@@ -209,6 +211,7 @@ func (w *sightMaker) resolveEcho(s *track.Sighting, it *item) {
 		}
 	case track.IsReply, track.IsChallenge:
 		w.echoes.close(it)
+		w.echoes.pairs.addReply(it)
 	}
 }
 
@@ -319,8 +322,9 @@ type watching struct {
 	requests  int    // that the watchers got
 	dropped   uint64 // packets that the capturing program dropped, as reported to watchers
 	event     render.IncidentEvent
-	chooser   *chooser // of incidents that are written; nil: all
-	hold      *hold    // nil: nothing is held
+	totals    func() tally.Run // counters so far
+	chooser   *chooser         // of incidents that are written; nil: all
+	hold      *hold            // nil: nothing is held
 }
 
 // showSights passes the sights of a segment from next on, at least one, to the watchers, up
@@ -463,7 +467,8 @@ func (w *watching) announce(in *flood.Incident, e flood.Event) {
 		return
 	}
 	x, o := &w.event, w.out
-	*x = render.IncidentEvent{Nanos: w.last.Nanos, First: o.start, Event: e, Incident: in}
+	run := w.totals()
+	*x = render.IncidentEvent{Nanos: w.last.Nanos, First: o.start, Event: e, Incident: in, Run: &run}
 	if !w.chooser.chooseIncident(x) {
 		return
 	}

@@ -139,6 +139,7 @@ func (f *fold) addCounters(run *tally.Run) (n totals) {
 		run.VisitsEvicted += p.visitsEvicted
 		run.SessionsEvicted += p.sessionsEvicted
 		tally.Add(&run.Split, &p.split)
+		tally.Add(&run.Pairing, &p.pairing)
 		tally.Add(&run.TCP, &p.tcp)
 		run.Joined.Add(&p.joined)
 		n.unknown, n.unbelieved, n.echoes = n.unknown+p.unknown, n.unbelieved+p.unbelieved, n.echoes+p.echoes
@@ -180,6 +181,7 @@ type totals struct {
 	// visitsEvicted counts visits of clients that were evicted before they were over.
 	visitsEvicted uint64
 	split         split.Counters
+	pairing       tally.Pairing
 	joined        reassembly.JoinCounters
 	tcp           tcpstream.Counters
 }

@@ -1,6 +1,9 @@
 package render
 
-import "qsniff/internal/flood"
+import (
+	"qsniff/internal/flood"
+	"qsniff/internal/render/tally"
+)
 
 // IncidentEvent is what happened to an incident, for a line among the messages: it was
 // detected, changed, or is over. All of it is valid during the call only.
@@ -12,6 +15,7 @@ type IncidentEvent struct {
 	// Thread is what all events of one incident have in common, also among those of other runs;
 	// empty: it is not shown.
 	Thread string
+	Run    *tally.Run // counters so far, valid as long as the event; nil: not known
 	*flood.Incident
 }
 

@@ -99,7 +99,7 @@ func (r *reader) incidents() recipe {
 			f := &render.Floods{Run: *run, Seen: seen, Incidents: kept.Incidents(), Counts: kept.Counts(), Others: kept.Others(), Unnamed: kept.Omitted(d)}
 			f.Other, f.OtherPeak, f.Sessions = d.Others()
 			for i := range f.Incidents {
-				whole := bytes.TrimSpace(jsonl.AppendIncident(nil, &f.Incidents[i], false))
+				whole := bytes.TrimSpace(jsonl.AppendIncident(nil, &f.Incidents[i], run, false))
 				dst = append(append(dst, without(whole, "advice", "rules", "top_window", "campaign", "missing")...), '\n')
 			}
 			return jsonl.AppendOther(dst, f), incidentNotes(f, d)

@@ -15,6 +15,7 @@ var uncounted = map[string]string{
 	"Live.Away":       "a gauge, for the figures of a monitor",
 	"Run.Clock.Frame": "in the sentence about steps", "Run.Clock.Nanos": "a time", "Run.Clock.First": "a length of time",
 	"Run.Clock.All": "a length of time", "Run.Clock.Early": "a length of time",
+	"Run.Pairing":             "makes the sentence about sampled captures, looks_sampled in JSON",
 	"Found.Messages":          "how many messages the findings are in",
 	"Run.Messages":            "the sum of the table of messages",
 	"Stats.ClientError":       "bounds the counts in the list of clients",

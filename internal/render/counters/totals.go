@@ -44,9 +44,7 @@ var input = []Entry{
 		Get: func(r *Result) uint64 { return r.Run.SampledFor }},
 	{Name: "samples_skipped", Group: Input, Doc: "Samples and records of sFlow without the start of a packet, such as counters of interfaces.",
 		Get: func(r *Result) uint64 { return r.Run.NotSampled }},
-	{Name: "merged", Group: Input, Hint: "{: frame} held several datagrams, merged by offload on the capturing host: each is counted, with the time of its frame; " +
-		"ethtool -K IFACE gro off tx-udp-segmentation off has them captured one by one",
-		Doc: "Frames that held several UDP datagrams, which offload on the capturing host had merged.",
+	{Name: "merged", Group: Input, Doc: "Frames that held several UDP datagrams, which offload on the capturing host had merged.",
 		Get: func(r *Result) uint64 { return r.Run.Merged }},
 	{Name: "segments", Group: Input, Doc: "Datagrams in those frames.",
 		Get: func(r *Result) uint64 { return r.Run.Segments }},

@@ -7,16 +7,17 @@ import (
 	"qsniff/internal/base/jsonw"
 	"qsniff/internal/flood"
 	"qsniff/internal/render"
+	"qsniff/internal/render/tally"
 )
 
-// AppendIncident appends an incident that is over as a line, with its features if these
-// are wanted.
-func AppendIncident(dst []byte, in *flood.Incident, features bool) []byte {
+// AppendIncident appends an incident that is over as a line, with what the run knows of its target, and
+// with its features if these are wanted.
+func AppendIncident(dst []byte, in *flood.Incident, run *tally.Run, features bool) []byte {
 	w := writer{dst: dst}
 	w.open('{')
 	w.uint("schema", incidentSchema)
 	w.text("record", "incident")
-	w.writeIncident(in)
+	w.writeIncident(in, run)
 	if features {
 		w.object("weight")
 		w.float("value", in.Weight.Value)
@@ -42,7 +43,7 @@ func (r *Renderer) AppendIncident(dst []byte, x *render.IncidentEvent) []byte {
 	w.text("event", x.Event.String())
 	w.writeThread(x.Thread)
 	w.time("time", x.Nanos)
-	w.writeIncident(x.Incident)
+	w.writeIncident(x.Incident, x.Run)
 	w.close('}')
 	return append(w.dst, '\n')
 }
@@ -54,20 +55,26 @@ func (w *writer) writeThread(thread string) {
 	}
 }
 
-// writeIncident appends the members that both forms have.
-func (w *writer) writeIncident(in *flood.Incident) {
+// writeIncident appends the members that both forms have; run may be nil.
+func (w *writer) writeIncident(in *flood.Incident, run *tally.Run) {
 	w.uint("id", in.ID)
 	w.uint("campaign", in.Campaign)
 	w.text("kind", in.Kind.String())
 	w.text("code", in.Kind.Code())
 	w.text("level", in.Level.String())
 	w.text("target", in.Target.String())
+	if run != nil {
+		w.writeInside(run.InnerOf(in.Target.End))
+	}
 	w.writeTargets(in)
 	w.text("protocol", in.Protocol())
 	if c := in.Class; c != nil {
 		w.text("class", c.Name)
 		w.uint("packets", in.Packets)
 		w.uint("peak_bytes", in.PeakBytes)
+	}
+	if run != nil && run.LooksSampled() > 1 {
+		w.uint("looks_sampled", run.LooksSampled())
 	}
 	w.writeFigures(in)
 	w.writeKinds(in)

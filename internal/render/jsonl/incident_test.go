@@ -26,7 +26,7 @@ func TestIncident(t *testing.T) {
 		}
 		return m
 	}
-	whole := members(AppendIncident(nil, in, true))
+	whole := members(AppendIncident(nil, in, nil, true))
 	if diff := cmp.Diff([]any{map[string]any{"text": `"quoted"`},
 		map[string]any{"text": "and more", "from": "2023-11-14T22:13:21.000000Z", "to": "2023-11-14T22:13:22.000000Z"}}, whole["evidence"]); diff != "" {
 		t.Errorf("evidence: want -, got +\n%s", diff)
@@ -56,7 +56,7 @@ func TestIncident(t *testing.T) {
 	}
 	several := *in
 	several.Servers, several.Targets = 70, []netip.AddrPort{netip.MustParseAddrPort("198.18.7.2:27015")}
-	if x := members(AppendIncident(nil, &several, true)); cmp.Diff([]any{"udp/198.18.7.2:27015"}, x["targets"]) != "" || x["target_count"] != 70.0 {
+	if x := members(AppendIncident(nil, &several, nil, true)); cmp.Diff([]any{"udp/198.18.7.2:27015"}, x["targets"]) != "" || x["target_count"] != 70.0 {
 		t.Errorf("got %v, %v\nwant one of 70", x["targets"], x["target_count"])
 	}
 	event := members(New(Options{}).AppendIncident(nil, &render.IncidentEvent{Nanos: 1_700_000_006e9, Event: flood.Changes, Incident: in}))

@@ -60,7 +60,7 @@ func (w *writer) writeReport(r *render.Report) {
 	w.writeTimeline(r.Timeline)
 	var lines []byte
 	for i := range r.Floods.Incidents {
-		lines = AppendIncident(lines, &r.Floods.Incidents[i], false)
+		lines = AppendIncident(lines, &r.Floods.Incidents[i], &r.Floods.Run, false)
 	}
 	w.lines("incidents", lines)
 	w.writeNotes(r.Floods)

@@ -33,6 +33,12 @@ func AppendStats(dst []byte, s *render.Stats) []byte {
 	if way := s.OneWay(); way != "" {
 		w.text("only", way)
 	}
+	if n := run.LooksSampled(); n > 1 {
+		w.uint("looks_sampled", n)
+	}
+	if list := run.Sentences(); len(list) > 0 {
+		w.texts("remarks", list)
+	}
 	w.writeSkipped(s)
 	w.writeMessages(s.Messages)
 	w.writeCounters(r, counters.Requests)
@@ -205,17 +211,23 @@ func (w *writer) writeGain(name string, g *stats.Gain) {
 	w.close('}')
 }
 
+// writeInside writes the addresses that the capturing host translates one to, if there are any.
+func (w *writer) writeInside(inner []netip.AddrPort) {
+	if len(inner) == 0 {
+		return
+	}
+	w.key("inside")
+	w.open('[')
+	for _, addr := range inner {
+		w.comma()
+		w.dst = append(addr.AppendTo(append(w.dst, '"')), '"')
+	}
+	w.close(']')
+}
+
 func (w *writer) writeServer(s *stats.Server, inner []netip.AddrPort) {
 	w.text("server", s.Addr.String())
-	if len(inner) > 0 {
-		w.key("inside")
-		w.open('[')
-		for _, addr := range inner {
-			w.comma()
-			w.dst = append(addr.AppendTo(append(w.dst, '"')), '"')
-		}
-		w.close(']')
-	}
+	w.writeInside(inner)
 	if s.HasInfo {
 		w.writePosted(s)
 	}

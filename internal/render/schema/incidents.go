@@ -17,6 +17,8 @@ func incidentRecord() shape {
 		may("time", timestamp, "of the event"),
 		must("id", count, "number in the run"), must("campaign", count, "the same in incidents that belong together"), must("kind", kind, "what it is: qsniff explain KIND"), must("code", ref("id"), "stable id of the kind: qsniff explain ID"),
 		must("level", ref("level"), "how urgent it is"), must("target", ref("target"), "what it is about"),
+		trial("inside", list(text), "addresses that the capturing host translates the target to"),
+		trial("looks_sampled", count, "at least of how many packets the capture seems to have one: rates are as many times higher"),
 		may("targets", list(ref("target")), "of a network: servers in it"), may("target_count", count, "of a network: how many servers there are"),
 		must("protocol", text, "protocol of its packets, or empty"), may("class", text, "of another flood: what it consists of"), may("packets", count, "of another flood: its packets"),
 		may("peak_bytes", count, "of another flood: bytes in its busiest second"),

@@ -32,6 +32,8 @@ func statsRecord() shape {
 	ms := join([]member{must("schema", constant(1), "version of the output format"), interrupted}, countersOf(counters.Totals), countersOf(counters.Requests), countersOf(counters.Servers), []member{
 		may("start", timestamp, "of the first packet"), may("end", timestamp, "of the last packet"), may("duration_s", number, "from the one to the other"),
 		may("only", shape{"enum": []string{"requests", "replies"}}, "the only direction that the capture has"),
+		trial("looks_sampled", count, "at least of how many packets the capture seems to have one"),
+		trial("remarks", list(text), "what must be known before these figures are read"),
 		must("skipped", mapOf(count), "packets that are no messages, by reason"),
 		must("messages", list(object(append(message, must("direction", ref("direction"), "where it goes"), must("count", count, "how many"), must("bytes", count, "of payload"))...)), "messages by type"),
 		may("challenge_ms", times, "from a request to its challenge"), may("rtt_ms", times, "from a request to its answer"), may("train_ms", times, "from the first part of a reply to the last"),

@@ -44,6 +44,8 @@ type Run struct {
 	// Samples counts packets that stand for SampledFor of the traffic: of the others the capture has
 	// nothing.
 	Samples, SampledFor uint64
+	// Pairing is what shows that a capture has one of N packets though nobody says so.
+	Pairing Pairing
 	// NotSampled counts samples and records of sFlow without the start of a packet, which were skipped.
 	NotSampled uint64
 	// Merged counts frames that held several datagrams, merged by offload on the capturing host;
@@ -196,9 +198,62 @@ func (r *Run) MergedSentence() string {
 		digits.Counted(r.Merged, "frame"), digits.Counted(r.Segments, "datagram"))
 }
 
+// Pairing counts requests and replies over UDP, and of a part of the flows what became of them: requests
+// that were answered, those that were not by servers that answered others, replies whose request is in the
+// capture, and replies whose request is not, of servers that were asked something.
+type Pairing struct {
+	Requests, Replies    uint64
+	Answered, Unanswered uint64
+	Paired, Strays       uint64
+}
+
+const (
+	// leastSampled is how many requests and replies it takes to see that a capture is sampled, and
+	// leastPairs how many of the replies must be of the flows that are followed. Chosen: the estimate is off by a
+	// tenth for one of two packets, and by a third for one of a hundred.
+	leastSampled = 1000
+	leastPairs   = 300
+)
+
+// LooksSampled returns of at least how many packets the capture seems to have one, 0 if it does not seem
+// so, or if it is known to be sampled. Where one of N packets is kept by chance, one of N replies has its
+// request, and one of N requests its answer; requests and replies are about as many as each other, unlike
+// in captures of one direction. The estimate is low: a reply passes for the answer to any request of its
+// flow, of which there are two where a challenge is brought back, so it is shown and nothing is multiplied
+// by it. Where the capturing program lost a tenth of the packets, that is the reason.
+func (r *Run) LooksSampled() uint64 {
+	p := &r.Pairing
+	all := p.Paired + p.Strays
+	switch {
+	case r.Samples > 0 || r.Dropped > r.Packets/10:
+		return 0
+	case p.Requests < leastSampled || p.Replies < leastSampled || p.Requests > 4*p.Replies || p.Replies > 4*p.Requests:
+		return 0
+	case p.Paired == 0 || all < leastPairs || p.Strays < p.Paired || p.Answered > p.Unanswered:
+		return 0
+	}
+	return (all + p.Paired/2) / p.Paired
+}
+
+// Sentences returns what people must know before they read figures of the run, each in one sentence
+// without a full stop.
+func (r *Run) Sentences() (list []string) {
+	for _, s := range []string{r.SampleSentence(), r.MergedSentence(), r.CopiesSentence(), r.TranslationsSentence(), r.ClockSentence(), r.SkewSentence()} {
+		if s != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // SampleSentence returns what people must know of packets that are samples, in one sentence without a
 // full stop; empty if none are.
 func (r *Run) SampleSentence() string {
+	if n := r.LooksSampled(); n > 1 {
+		return fmt.Sprintf("The capture looks sampled, 1 of %s packets or fewer: %.0f %% of %s have no request in it; "+
+			"--sampled N, with the factor of the switch or router, multiplies counts and rates",
+			digits.Grouped(int64(n)), 100*float64(r.Pairing.Strays)/float64(r.Pairing.Strays+r.Pairing.Paired), digits.Counted(r.Pairing.Replies, "reply", "replies"))
+	}
 	if r.Samples == 0 {
 		return ""
 	}

@@ -159,10 +159,8 @@ func (p *floodsPage) writeCaveats() {
 	if run.Dropped > 0 {
 		p.writeLine(0, "The capturing program lost %s: rates were higher, and sources without proof may have proved their address.", digits.Counted(run.Dropped, "packet"))
 	}
-	for _, s := range []string{run.SampleSentence(), run.MergedSentence(), run.CopiesSentence(), run.TranslationsSentence(), run.ClockSentence(), run.SkewSentence()} {
-		if s != "" {
-			p.writeLine(0, "%s.", s)
-		}
+	for _, s := range run.Sentences() {
+		p.writeLine(0, "%s.", s)
 	}
 	if run.Backwards > 0 {
 		p.writeLine(0, "Time went backwards in the capture: %s older than one before.", digits.Counted(run.Backwards, "packet was", "packets were"))

@@ -94,14 +94,8 @@ func (p *statsPage) writeOverview() {
 	case p.s.Requests+p.s.Replies == 0 && p.s.Others > 0:
 		p.writeLine(0, "None of the messages is of the servers that --servers names.")
 	}
-	if n := p.s.LooksSampled(); n > 1 && run.Samples == 0 {
-		p.writeLine(0, "The capture looks sampled, 1 of %s packets or fewer: %s of %s have no request in it. --sampled N, with the factor of the switch or router, multiplies counts and rates.",
-			digits.Grouped(int64(n)), digits.Grouped(int64(p.s.Strays)), digits.Counted(p.s.Strays+p.s.Paired, "reply", "replies"))
-	}
-	for _, s := range []string{run.SampleSentence(), run.MergedSentence(), run.CopiesSentence(), run.TranslationsSentence(), run.ClockSentence(), run.SkewSentence()} {
-		if s != "" {
-			p.writeLine(0, "%s.", s)
-		}
+	for _, s := range run.Sentences() {
+		p.writeLine(0, "%s.", s)
 	}
 	if run.Dropped > 0 {
 		p.writeLine(0, "The capturing program lost %s: what looks unanswered may not have been.", digits.Counted(run.Dropped, "packet"))

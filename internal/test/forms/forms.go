@@ -40,7 +40,7 @@ func Base(exchanges, flood int) []Packet {
 	const ms = 1_000_000
 	for i := range exchanges {
 		at := testpcap.Start + int64(i)*1000*ms
-		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(i >> 8), byte(i)}), uint16(30000+i%1000))
+		client := Client(i)
 		challenge := string(binary.LittleEndian.AppendUint32(nil, uint32(i)*7919+5))
 		add(at, client, false, Request)
 		add(at+10*ms, client, true, "\xff\xff\xff\xffA"+challenge)
@@ -53,6 +53,11 @@ func Base(exchanges, flood int) []Packet {
 	}
 	slices.SortStableFunc(all, func(a, b Packet) int { return int(a.Nanos - b.Nanos) })
 	return all
+}
+
+// Client is the client of an exchange of Base.
+func Client(i int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(i >> 8), byte(i)}), uint16(30000+i%1000))
 }
 
 // Request and Reply are the messages of Base.

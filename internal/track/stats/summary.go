@@ -60,26 +60,6 @@ func (s *Summary) OneWay() string {
 	return ""
 }
 
-// minPaired is how many requests and replies it takes to tell a sampled capture. Chosen: the estimate
-// is off by a tenth at most for one of two packets, and by a third for one of a hundred.
-const minPaired = 1000
-
-// LooksSampled returns of at least how many packets the capture seems to have one, 0 if it does not seem so.
-// Where one of N packets is kept by chance, one of N replies has its request, and one of N requests its
-// answer; requests and replies are about as many as each other, unlike in captures of one direction. The
-// estimate is low: a reply passes for the answer to any request of its exchange, of which there are two
-// where a challenge is brought back, so it is shown and nothing is multiplied by it.
-func (s *Summary) LooksSampled() uint64 {
-	decided, all := s.Answered+s.Unanswered, s.Paired+s.Strays
-	switch {
-	case s.Requests < minPaired || s.Replies < minPaired || s.Requests > 4*s.Replies || s.Replies > 4*s.Requests:
-		return 0
-	case s.Paired == 0 || all < minPaired || s.Strays < s.Paired || 2*s.Answered > decided:
-		return 0
-	}
-	return (all + s.Paired/2) / s.Paired
-}
-
 // Message counts the messages of one type in one direction.
 type Message struct {
 	Protocol, Name string // Name is empty if unknown

@@ -62,6 +62,7 @@ function caveatsOf({ stats, notes, doc }) {
   const left = doc.left_out?.packets;
   if (left) caveats.push(`To anonymise it, ${counted(left, "packet")} that ${left === 1 ? "is" : "are"} no part of a message ${left === 1 ? "was" : "were"} left out: floods of them do not show.`);
   if (stats.only) caveats.push(`Only ${stats.only} were captured: what was answered cannot be determined.`);
+  for (const remark of stats.remarks ?? []) caveats.push(`${remark}.`);
   if (stats.duration_s < shortest)
     caveats.push(`The capture is shorter than ${shortest} s: what is usual here is unknown, which makes verdicts less sure, and short attacks may be missing.`);
   if (stats.interrupted) caveats.push("The run was ended before the end of the capture: what follows is unknown.");
