@@ -212,11 +212,13 @@ func (r *running) connect(dial broker.Dial) (err error) {
 		return nil
 	}
 	options := r.opts.server(r.log)
-	options.Account = broker.AccountOf(dial.Creds)
+	options.Account, options.IsShared = broker.AccountOf(dial.Creds), r.opts.web.Insecure
 	r.broker, err = broker.Start(options)
 	switch {
 	case errors.Is(err, broker.ErrOpen):
 		return cli.Usage(fmt.Errorf("--nats-listen %s: %w", r.opts.natsListen, err), "qsniff-hub creds makes them, and the file for --nats-config; 127.0.0.1 needs none")
+	case errors.Is(err, broker.ErrShared):
+		return cli.Hinted(fmt.Errorf("--nats-config %s: %w", r.opts.natsConfig, err), "run qsniff-hub creds once more and start the hub with the _hub.creds and nats.conf that it makes: streams are taken over, and sensors keep their files; --insecure does without")
 	case errors.Is(err, broker.ErrInUse):
 		return cli.Hinted(fmt.Errorf("--store %w", err), "several hubs share one broker: --nats names it")
 	case err != nil:

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -223,4 +225,42 @@ func TestRestart(t *testing.T) {
 		t.Errorf("%+v %s", c, o.said())
 	}
 	checkFolder(t, opt.Spool, 0)
+}
+
+// TestInbox: where acknowledgements of a sensor come ends with twelve random letters, and begins anew with each
+// connection: another sensor, which may name any subject for its own, does not guess it.
+func TestInbox(t *testing.T) {
+	b := natstest.Start(t, nil)
+	admin := b.Connect()
+	makeStream(t, admin)
+	seen, err := admin.Conn().SubscribeSync("qsniff.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.Conn().Flush(); err != nil {
+		t.Fatal(err)
+	}
+	form := regexp.MustCompile(`^_INBOX\.web-1\.([0-9A-Za-z]{6})\.([0-9A-Za-z]{6})$`)
+	words := map[string]bool{}
+	const connections, each = 3, 4
+	for i := range connections {
+		o := run(t, Options{URLs: b.URL()})
+		o.put("a", i*each+1, (i+1)*each)
+		o.awaitSent(each)
+		o.finish()
+		for range each {
+			m, err := seen.NextMsg(10 * time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := form.FindStringSubmatch(m.Reply)
+			if found == nil {
+				t.Fatalf("the inbox %s", m.Reply)
+			}
+			words[found[1]], words[found[2]] = true, true
+		}
+	}
+	if len(words) != connections+connections*each {
+		t.Errorf("%d different words in the inboxes of %d connections: %v", len(words), connections, words)
+	}
 }

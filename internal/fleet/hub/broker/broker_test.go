@@ -52,7 +52,7 @@ func runIn(t *testing.T, c *Credentials, store string) (*Server, jetstream.JetSt
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Start(Options{Listen: "127.0.0.1:0", Store: store, Config: c.ConfigFile(), Account: AccountOf(creds), Log: quiet()})
+	s, err := Start(Options{Listen: "127.0.0.1:0", Store: store, Config: c.ConfigFile(), Account: AccountOf(creds), IsShared: true, Log: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,6 +247,13 @@ func TestOwnAccount(t *testing.T) {
 	}
 	publish()
 	s.Close()
+	creds, err := LoadCreds(c.HubFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(Options{Listen: "127.0.0.1:0", Store: store, Config: c.ConfigFile(), Account: AccountOf(creds), Log: quiet()}); !errors.Is(err, ErrShared) {
+		t.Errorf("one account for all: %v", err)
+	}
 
 	before, err := os.ReadFile(file)
 	if err != nil {

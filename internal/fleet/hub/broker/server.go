@@ -37,6 +37,9 @@ type Options struct {
 	Cert, Key, CA string
 	// Account is the account of the hub's credentials, which has the streams; empty: there are none.
 	Account string
+	// IsShared lets sensors have the account of the hub, as in configurations that were made before it had its own. Without
+	// it, Start refuses such a one.
+	IsShared bool
 	// MaxStore is how many bytes its streams may have together; 0: as the server chooses.
 	MaxStore int64
 	Log      *slog.Logger
@@ -67,6 +70,9 @@ var ErrOpen = errors.New("others than this machine can reach the broker, and it 
 // ErrInUse is the error of Start where another broker has the folder.
 var ErrInUse = errors.New("another hub has this folder")
 
+// ErrShared is the error of Start for a configuration in which sensors have the account of the hub.
+var ErrShared = errors.New("sensors have the account of the hub: a stolen one can overwrite its state")
+
 // Start starts the broker, and waits until it answers.
 func Start(o Options) (*Server, error) {
 	opts, err := o.options()
@@ -77,15 +83,19 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.adoptStreams(); err != nil {
+	n, err := server.NewServer(opts)
+	if err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("the broker: %w", err)
 	}
 	if o.Account != "" && !exports(opts, o.Account) {
-		o.Log.Warn("sensors have the account of the hub: a stolen one can overwrite its state; run qsniff-hub creds again, then start the hub with what it made")
+		if !o.IsShared {
+			lock.Close()
+			return nil, ErrShared
+		}
+		o.Log.Warn(ErrShared.Error())
 	}
-	n, err := server.NewServer(opts)
-	if err != nil {
+	if err := o.adoptStreams(); err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("the broker: %w", err)
 	}
@@ -154,7 +164,8 @@ func hasStreams(account string) bool {
 	return err == nil && len(streams) > 0
 }
 
-// exports reports whether an account has something that sensors reach from another account, or is not known.
+// exports reports whether an account has something that sensors reach from another account, or is not known. The accounts in a
+// configuration file are known once a server was made of it.
 func exports(opts *server.Options, account string) bool {
 	if opts.AccountResolver == nil {
 		return true
