@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -12,7 +13,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -221,6 +224,62 @@ func TestNKey(t *testing.T) {
 	_, ca := a.makeCertificate(t, "ca.pem")
 	o = run(t, Options{URLs: b.URL(), Creds: file, CA: ca})
 	o.awaitLog("the broker does not encrypt, which tls:// and --fleet-ca ask for")
+}
+
+// recorder makes connections and keeps what is written to them.
+type recorder struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (r *recorder) Dial(network, address string) (net.Conn, error) {
+	c, err := net.Dial(network, address)
+	return &recordedConn{c, r}, err
+}
+
+type recordedConn struct {
+	net.Conn
+	r *recorder
+}
+
+func (c *recordedConn) Write(b []byte) (int, error) {
+	c.r.mu.Lock()
+	defer c.r.mu.Unlock()
+	c.r.all.Write(b)
+	return c.Conn.Write(b)
+}
+
+// TestSeedIsNotSent: without encryption the wire shows a signature of the broker's challenge, another one for each
+// connection, and never the seed.
+func TestSeedIsNotSent(t *testing.T) {
+	a := &fleetAccount{dir: t.TempDir()}
+	made, err := nkeys.CreateUser()
+	pair, public := newPair(t, made, err)
+	seed, err := pair.Seed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := natstest.Start(t, func(o *server.Options) {
+		o.Nkeys = []*server.NkeyUser{{Nkey: public}}
+		o.Users = []*server.User{{Username: "admin", Password: "admin"}}
+	})
+	makeStream(t, b.Connect(nats.UserInfo("admin", "admin")))
+	file := a.write(t, "seed", string(seed)+"\n")
+	signed := map[string]bool{}
+	for range 2 {
+		r := &recorder{}
+		o := run(t, Options{URLs: b.URL(), Creds: file, Dialer: r})
+		o.put("a", 1, 1)
+		o.awaitSent(1)
+		o.finish()
+		text := r.all.String()
+		found := regexp.MustCompile(`"sig":"([^"]+)"`).FindStringSubmatch(text)
+		if strings.Contains(text, string(seed)) || found == nil || signed[found[1]] {
+			t.Errorf("what was sent has the seed, no signature or that of before: %v", found)
+			continue
+		}
+		signed[found[1]] = true
+	}
 }
 
 // TestOptionsAreWrong: what cannot be is refused at the start, in words.

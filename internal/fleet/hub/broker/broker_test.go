@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -196,6 +197,22 @@ func TestStolenSensor(t *testing.T) {
 	}
 	if m, err := inbox.NextMsg(100 * time.Millisecond); err == nil && m.Subject != fleet.InboxPrefix("fra-1")+".x" {
 		t.Errorf("another sensor got %q", m.Subject)
+	}
+}
+
+// TestHubFile: the credentials of the hub are those of a user: no key in them can sign others.
+func TestHubFile(t *testing.T) {
+	c, err := OpenCredentials(t.TempDir(), "qsniff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(c.HubFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seeds := regexp.MustCompile(`\bS[A-Z][A-Z2-7]{56}\b`).FindAllString(string(text), -1)
+	if len(seeds) != 1 || !strings.HasPrefix(seeds[0], "SU") {
+		t.Errorf("%d seeds, not one of a user", len(seeds))
 	}
 }
 
