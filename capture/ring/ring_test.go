@@ -68,6 +68,12 @@ func list(t *testing.T, folder string) []string {
 // cut.
 func numbers(t *testing.T, path string) []int {
 	t.Helper()
+	return numbersOf(t, path, 0)
+}
+
+// numbersOf is numbers where the clock was ahead for some packets.
+func numbersOf(t *testing.T, path string, ahead int64) []int {
+	t.Helper()
 	r, err := file.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +87,7 @@ func numbers(t *testing.T, path string) []int {
 			i := -1
 			_, _ = fmt.Sscanf(string(p.Data), "packet %d", &i)
 			want := packetAt(i)
-			if !bytes.Equal(p.Data, want.Data) || p.Nanos != want.Nanos || p.Wire != want.Wire || p.Link != want.Link {
+			if !bytes.Equal(p.Data, want.Data) || p.Nanos != want.Nanos && p.Nanos != want.Nanos+ahead || p.Wire != want.Wire || p.Link != want.Link {
 				t.Errorf("%s: packet %+v is not as written", path, p)
 			}
 			got = append(got, i)
@@ -290,6 +296,38 @@ func TestClockSteps(t *testing.T) {
 	}
 	if s := finish(t, w); s.Files != 3 || s.Packets != 80 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestClockForwardAndBack: while the clock is an hour ahead for a time, every packet is in a file, files are complete and
+// of the length that they have otherwise, their numbers are in the order in which packets came, and of those that Files
+// leaves the newest are there.
+func TestClockForwardAndBack(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, Options{Path: filepath.Join(dir, "a.pcapng"), Time: 3 * time.Second, Files: 5, Age: 2 * time.Hour})
+	for i := range 300 {
+		p := packetAt(i)
+		if i >= 100 && i < 200 {
+			p.Nanos += 3600 * second
+		}
+		if err := errors.Join(w.Write(&p), w.Expire(p.Nanos)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := finish(t, w)
+	if s.Packets != 300 || s.Lost != 0 || s.Files < 10 || s.Files > 12 || s.Expired != 0 {
+		t.Errorf("%+v", s)
+	}
+	names := list(t, dir)
+	slices.SortFunc(names, func(a, b string) int {
+		return strings.Compare(a[strings.LastIndex(a, "_"):], b[strings.LastIndex(b, "_"):])
+	})
+	var got []int
+	for _, name := range names {
+		got = append(got, numbersOf(t, filepath.Join(dir, name), 3600*second)...)
+	}
+	if len(names) != 5 || !slices.Equal(got, upTo(300)[300-len(got):]) || len(got) < 110 {
+		t.Errorf("%v have %v", names, got)
 	}
 }
 
