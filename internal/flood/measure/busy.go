@@ -76,9 +76,9 @@ func (v *Activity) IsForged() bool {
 }
 
 // OwnPort returns the port from which the host brought a challenge back, if most of what comes in its name
-// is forged; else 0.
+// is forged and comes from other ports; else 0.
 func (v *Activity) OwnPort() uint16 {
-	if !v.IsForged() {
+	if !v.IsForged() || v.Ports.Count() < 4 {
 		return 0
 	}
 	return v.provenPort

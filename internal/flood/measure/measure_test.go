@@ -249,3 +249,19 @@ func TestSampledRates(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnPort: a host that brings few of its challenges back is forged, and its own port is known where
+// most comes from others.
+func TestOwnPort(t *testing.T) {
+	for _, tt := range []struct {
+		challenged, echoes uint16
+		ports              int
+		want               uint16
+	}{{100, 5, 60, 41_000}, {100, 20, 60, 0}, {19, 0, 60, 0}, {100, 5, 1, 0}} {
+		x := busyOf(100, tt.ports)
+		x.Activity.challenged, x.Activity.echoes, x.Activity.provenPort = tt.challenged, tt.echoes, 41_000
+		if got := x.Activity.OwnPort(); got != tt.want {
+			t.Errorf("%+v\ngot  %d", tt, got)
+		}
+	}
+}
