@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -34,7 +33,8 @@ func newRoot(io streams) *cobra.Command {
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && cmd.Flags().NFlag() == 0 {
-				return cmd.Help()
+				_, err := fmt.Fprint(io.out, startPage)
+				return err
 			}
 			if len(args) == 0 {
 				return cmp.Or(opts.check(), opts.write.check(io.out), requireCapture(cmd, args))
@@ -89,16 +89,6 @@ others are answered with the command that does it.`
 // shortName is the length up to which a name is proposed only for a word that it begins with:
 // a name of three letters is easily two changes away from any short word.
 const shortName = 3
-
-// checkSpelling returns an error if word is no file and is similar to the name of a command.
-func checkSpelling(root *cobra.Command, word string) error {
-	root.SuggestionsMinimumDistance = 2
-	meant := slices.DeleteFunc(root.SuggestionsFor(word), func(name string) bool { return len(name) <= shortName && !strings.HasPrefix(name, word) })
-	if _, err := os.Stat(word); err == nil || len(meant) == 0 {
-		return nil
-	}
-	return &usageError{fmt.Errorf("%s: no such command, and no such file", word), "did you mean qsniff " + strings.Join(meant, ", qsniff ") + "?"}
-}
 
 // hintFlag returns what to do about err, an error in the flags of cmd: of a flag that cmd does not have, the names that are like it, and the
 // commands that have it.
@@ -233,7 +223,7 @@ func newHelp() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return &usageError{fmt.Errorf("help: no command is called %q", args[0]), "qsniff --help lists the commands"}
+				return helpError(cmd.Root(), args[0])
 			}
 			return found.Help()
 		},
