@@ -43,12 +43,14 @@ type Hosts struct {
 	handshakes        *lru.Table[hostPair, struct{}]
 	repliers          *lru.Table[Host, int64] // ages of the last replies to requests
 
-	hasBegun bool
-	firstAge int64 // Age of the first fact
-	lastGap  int64 // age of the last gap in the capture
-	isLossy  bool  // packets are missing at an unknown place
-	replyAge int64 // age of the last reply in a datagram; never if none was captured
-	evicted  uint64
+	hasBegun  bool
+	firstAge  int64  // Age of the first fact
+	lastFrame uint64 // of the last fact, and its time
+	lastNanos int64
+	lastGap   int64 // age of the last gap in the capture
+	isLossy   bool  // packets are missing at an unknown place
+	replyAge  int64 // age of the last reply in a datagram; never if none was captured
+	evicted   uint64
 }
 
 // Reporter passes on findings that rest on several facts.
@@ -115,6 +117,9 @@ func (h *Hosts) SetLossy() { h.isLossy = true }
 func (h *Hosts) AddFact(f *Fact) {
 	if !h.hasBegun {
 		h.hasBegun, h.firstAge = true, f.Age
+	}
+	if f.Frame > h.lastFrame {
+		h.lastFrame, h.lastNanos = f.Frame, f.Nanos
 	}
 	switch {
 	case f.Type == nil || f.Type.Notice:

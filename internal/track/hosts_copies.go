@@ -44,7 +44,7 @@ func (h *Hosts) countCopies(f *Fact, s *hostState) {
 			return
 		}
 	}
-	h.raiseCopies(&pendingCopies{fact: *f, n: c.n})
+	h.raiseCopies(&pendingCopies{fact: *f, n: c.n}, f.Frame, f.Nanos)
 }
 
 // updateCopies adds an answer of a server that sent many to one question, or raises how many that were.
@@ -57,14 +57,15 @@ func (h *Hosts) updateCopies(f *Fact) {
 			p.n++
 			p.fact = *f
 		case f.Step == Answer && (f.Client == p.fact.Client || f.Age-p.fact.Age > int64(answerWait)):
-			h.raiseCopies(p)
+			h.raiseCopies(p, f.Frame, f.Nanos)
 		}
 	}
 }
 
-// raiseCopies raises how many answers to one question came.
-func (h *Hosts) raiseCopies(p *pendingCopies) {
+// raiseCopies raises how many answers to one question came, at the packet that shows that there are no more.
+func (h *Hosts) raiseCopies(p *pendingCopies, frame uint64, nanos int64) {
 	p.isSet = false
+	p.fact.Frame, p.fact.Nanos = frame, nanos
 	h.raise(&p.fact, p.fact.ID, finding.Expert{Code: &ManyAnswers, A: uint64(p.n)}, false)
 }
 
@@ -72,7 +73,7 @@ func (h *Hosts) raiseCopies(p *pendingCopies) {
 func (h *Hosts) Finish() {
 	for i := range h.copies {
 		if p := &h.copies[i]; p.isSet {
-			h.raiseCopies(p)
+			h.raiseCopies(p, h.lastFrame, h.lastNanos)
 		}
 	}
 }
