@@ -395,6 +395,7 @@ func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error 
 	d := newDetector(l.cfg.Registry, opts.limits, opts.scale(), opts.expiry, opts.ownTools)
 	d.AddObserver(out.observe)
 	d.CountOthersAt(opts.ownServers.HasHost)
+	l.cfg.OnStart = func(totals func() tally.Run) { out.totals = totals }
 	l.seen = &out.seen
 	l.cfg.Watchers = append([]track.Watcher{&out.seen, d}, out.watchProofs()...)
 	if opts.output == "text" {
