@@ -150,7 +150,7 @@ func (c *Collector) addReply(p *pipeline.Pick, n *note) {
 	switch {
 	case k.cut == r.serial, k.isRepeated(&r, n): // of a reply that came again, whole or not, the first is kept
 		return
-	case !n.isWhole:
+	case !n.isWhole, k.isRefusal(n.typ):
 		k.cut = r.serial
 		if k.request == r.serial { // the next request may be answered whole
 			k.request, k.answer = 0, nil
@@ -172,6 +172,12 @@ func (c *Collector) addReply(p *pipeline.Pick, n *note) {
 		}
 	}
 	c.addPart(k, &r, x, n)
+}
+
+// isRefusal reports whether a reply of type t gives nothing of what a request of the kind asks for: a server that
+// refuses one client answers another.
+func (k *kind) isRefusal(t *dissect.Type) bool {
+	return k.typ.Asks != 0 && t.Prints != nil && !t.Asks.Has(k.typ.Asks)
 }
 
 // requestOf returns the request that a reply over TCP is to: the one that it names, or else
