@@ -95,6 +95,8 @@ var shownBy = map[string]struct{ raises, near string }{
 	"RCN-16":  {"rcon/command-unanswered", "rcon/command-slow"},
 	"RCN-17":  {"rcon/fin-before-answer", "rcon/fin-after-answer"},
 	"RCN-18":  {"rcon/console-refused", "rcon/port-checked"},
+	"RCN-19":  {"rcon/body-cut", "rcon/body-with-nuls"},
+	"RCN-20":  {"rcon/size-of-text", "rcon/palworld"},
 	"RCN-21":  {"rcon/two-open-one-id", "rcon/one-id-in-turn"},
 	"RCN-22":  {"rcon/banned-with-text", "rcon/refused-with-text"},
 	"SPL-01":  {"split/missing-part", "split/source-shuffled"},

@@ -122,18 +122,18 @@ var (
 		}}
 	codeSize = finding.Code{ID: "RCN-09", Severity: finding.Error, Fault: finding.Server,
 		Seen:  "a size that cannot be, or a packet larger than the engine sends",
-		Means: "below 10 or above 65,536 the sender lost its place in the stream or speaks another protocol; from 4,107 on many clients give up",
-		Do:    "look at the packet before: its size may be wrong; clients should take sizes of up to 64 KiB",
+		Means: "below 10 or above 1 MiB the sender lost its place in the stream or speaks another protocol; from 4,107 on many clients give up",
+		Do:    "look at the packet before: its size may be wrong; clients should take sizes of up to 512 KiB at least, and allocate by what comes, not by what the size says",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.B == sizeHidden {
-				return append(dst, "impossible size: 10 to 65,536 are allowed"...)
+				return append(dst, "impossible size: 10 to 1,048,572 are allowed"...)
 			}
 			dst = append(dst, "size "...)
 			dst = strconv.AppendInt(dst, int64(int32(e.A)), 10)
 			if e.B == sizeLarge {
 				return append(dst, " is more than the usual 4,106"...)
 			}
-			return append(dst, " is impossible: 10 to 65,536 are allowed"...)
+			return append(dst, " is impossible: 10 to 1,048,572 are allowed"...)
 		}}
 	codeCharacters = finding.Code{ID: "RCN-11", Severity: finding.Note, Fault: finding.Server,
 		Seen:  "a size that counts characters instead of bytes",
@@ -144,6 +144,38 @@ var (
 			dst = strconv.AppendUint(dst, e.A, 10)
 			dst = append(dst, ", the bytes are "...)
 			return strconv.AppendUint(dst, e.B, 10)
+		}}
+	codeShortBody = finding.Code{ID: "RCN-19", Severity: finding.Warn, Fault: finding.Server,
+		Seen:  "a size above the bytes of its packet, which ends with its two NULs before that",
+		Means: "the server counts the bytes of its text and then sends as many as the text has characters (Palworld with names that are not ASCII): the rest of the text is lost, and a client that reads as many bytes waits, or swallows the next answer",
+		Do:    "owner: update the server, or use names in ASCII; client: end the packet at its two NULs where the next packet begins after them or nothing follows for a second, and treat the text as cut",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = strconv.AppendUint(append(dst, "size "...), e.A, 10)
+			dst = strconv.AppendUint(append(dst, ", but the packet ends after "...), e.B, 10)
+			if e.A == e.B+countedItself {
+				return append(dst, " bytes: the size counts itself"...)
+			}
+			if e.A > 4*e.B { // a character has four bytes at most
+				return append(dst, " bytes"...)
+			}
+			return append(dst, " bytes: its text was cut"...)
+		}}
+	codeUncounted = finding.Code{ID: "RCN-20", Severity: finding.Note, Fault: finding.Server,
+		Seen:  "a size below the bytes of its packet, by what it leaves out",
+		Means: "the server counts its text alone, or up to the first NUL: clients that read as many bytes take the rest for the next packet and lose their place in the stream",
+		Do:    "owner: report it to the server's author: the size counts id, type, text and two NULs; client: read on to the two NULs",
+		Text: func(dst []byte, e *finding.Expert) []byte {
+			dst = strconv.AppendUint(append(dst, "size "...), e.A, 10)
+			dst = strconv.AppendUint(append(dst, ", the bytes are "...), e.B, 10)
+			switch e.B - e.A {
+			case uncountedAll:
+				return append(dst, ": the text is counted alone"...)
+			case uncountedHeader:
+				return append(dst, ": text and NULs are counted alone"...)
+			case uncountedNULs:
+				return append(dst, ": it goes up to the first NUL"...)
+			}
+			return append(dst, ": the last NUL is not counted"...)
 		}}
 	codeStray = finding.Code{ID: "RCN-12", Severity: finding.Note, Fault: finding.Server,
 		Seen:  "seven bytes without a header after the answer to an end probe",
@@ -174,7 +206,7 @@ const (
 )
 
 var codes = []*finding.Code{&codeGuessing, &codeStale, &codeAuthFailed, &codeAuthOrder, &codeContinues, &codeNoAuth, &codeNoMirror, &codeSameID, &codeClearText,
-	&codeSize, &codeCharacters, &codeStray, &codeTerminators, &codeServerEnded, &codeNoAnswer, &codeClientLeft, &codeHandshake, &codeTwoOpen, &codeBanned}
+	&codeSize, &codeCharacters, &codeStray, &codeTerminators, &codeShortBody, &codeUncounted, &codeServerEnded, &codeNoAnswer, &codeClientLeft, &codeHandshake, &codeTwoOpen, &codeBanned}
 
 // codeGuessing is raised by refused logins from one address: A is how many, B how many
 // different passwords are among the last ones; 0 if the capture does not have all.

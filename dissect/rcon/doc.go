@@ -49,7 +49,7 @@
 // # Dialects
 //
 //	Counter-Strike 2  nothing before AUTH_RESPONSE, no mirror, long answers in
-//	                  one packet of up to 64 KiB
+//	                  one packet of 66,010 bytes and more
 //	Minecraft         types other than 2 and 3 are answered "Unknown request N":
 //	                  that is the mirror
 //	Factorio, Zomboid one packet a reply, no mirror

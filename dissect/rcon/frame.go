@@ -29,6 +29,11 @@ func (v *view) findPacket(b []byte, dir dissect.Direction) dissect.Record {
 		}
 	}
 	h := parseHeader(b)
+	if v.known && dir == dissect.ToClient {
+		if r, ok := v.findMiscounted(b, h); ok {
+			return r
+		}
+	}
 	if v.known && !h.fits(v.maxBelieved(dir)) {
 		return v.badRecord(h, dir)
 	}

@@ -7,9 +7,10 @@ const (
 	// usualSize is the most that servers of the Source engine send: 4,096 bytes of
 	// body. Valve's description says 4,096 for the size itself.
 	usualSize = 4096 + minSize
-	// maxSize is the most that is believed. Servers of Counter-Strike 2 send long
-	// answers in one packet, of up to 64 KiB as far as seen.
-	maxSize = 64 << 10
+	// maxSize is the most that is believed: as much as one direction of a connection may have waiting
+	// (reassembly/tcpstream). Servers of Counter-Strike 2 send long answers in one packet, of 66,010 bytes where it was
+	// reported, and of less than 512,000.
+	maxSize = 1<<20 - sizeLen
 	// maxFirstSize is the most that a client's packet may have while the connection
 	// is not known: Minecraft refuses more than 1,460 bytes, and no password or
 	// command is as long.

@@ -129,7 +129,7 @@ func TestDissect(t *testing.T) {
 		{"size counts UTF-16 units", `0d000000 05000000 00000000 "a" f09f9880 0000`, dissect.ToClient, `< RESPONSE_VALUE id=5 body="a😀" RCN-11`},
 		{"size too small", `09000000 02000000 00000000`, dissect.ToClient, `< RESPONSE_VALUE malformed size=9 id=2 type=0 RCN-09`},
 		{"size negative", `ffffffff 02000000 00000000`, dissect.ToClient, `< RESPONSE_VALUE malformed size=-1 id=2 type=0 RCN-09`},
-		{"size too large", `01000100 02000000 00000000`, dissect.ToClient, `< RESPONSE_VALUE malformed size=65537 id=2 type=0 RCN-09`},
+		{"size too large", `fdff0f00 02000000 00000000`, dissect.ToClient, `< RESPONSE_VALUE malformed size=1048573 id=2 type=0 RCN-09`},
 		{"size impossible, may be a password", `"password123" 00`, dissect.ToServer, `> OTHER malformed unread=*** RCN-09`},
 		{"size impossible, cut", `ffffff`, dissect.ToClient, `null malformed size=0 RCN-09`},
 		{"a password is set", `1e000000 02000000 02000000 "rcon_password geheim" 0000`, dissect.ToServer, `> EXECCOMMAND id=2 body="rcon_password ***" RCN-04`},

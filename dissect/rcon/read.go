@@ -36,7 +36,7 @@ func (*Dissector) Dissect(c *dissect.Context, _ *dissect.Type, b []byte, m *diss
 		r.Derived(&defRole, roleNames[trailer])
 	case h.n < sizeLen && r.mayLeak():
 		r.Take(&defHidden, sizeLen) // fails: it is not there
-	case !h.fits(r.maxBelieved(r.dir)):
+	case !h.fits(r.maxBelieved(r.dir)) && !r.isMiscounted(h):
 		r.readBadSize(h)
 	default:
 		r.readPacket(h)
@@ -89,7 +89,7 @@ func (r *reader) readBadSize(h header) {
 func (r *reader) readPacket(h header) {
 	r.I32(&defSize)
 	sizeField := r.Fields() - 1
-	if h.n >= sizeLen && h.size > usualSize {
+	if h.n >= sizeLen && h.size > usualSize && !r.isMiscounted(h) {
 		r.ExpertAt(&codeSize, finding.Note, sizeField, uint64(h.size), sizeLarge)
 	}
 	r.I32(&defID)
@@ -100,6 +100,13 @@ func (r *reader) readPacket(h header) {
 	e := r.findExtent(h)
 	if e.wide {
 		r.ExpertAt(&codeCharacters, codeCharacters.Severity, sizeField, uint64(h.size), uint64(r.m.Wire-sizeLen))
+	}
+	if e.miscounted {
+		code := &codeUncounted
+		if r.m.Wire < h.length() {
+			code = &codeShortBody
+		}
+		r.ExpertAt(code, code.Severity, sizeField, uint64(h.size), uint64(r.m.Wire-sizeLen))
 	}
 	p := packet{id: h.id, num: h.num, body: r.Peek(e.body), n: e.body}
 	if !e.whole {
@@ -133,6 +140,13 @@ type extent struct {
 	body, end int  // lengths of the body and of the NULs after it
 	whole     bool // all is there
 	wide      bool // the size counts characters
+	// miscounted is set where the size is another one than that of the packet in another way.
+	miscounted bool
+}
+
+// isMiscounted reports whether the message is a server's packet that is not as long as its size says.
+func (r *reader) isMiscounted(h header) bool {
+	return r.known && r.dir == dissect.ToClient && !r.Cut() && len(r.m.Data) == r.m.Wire && isMiscounted(r.m.Data, h)
 }
 
 // findExtent finds the end of the body. By the size two NULs follow it. A third one
@@ -140,6 +154,9 @@ type extent struct {
 // where the two are not there, all that is no NUL belongs to the body.
 func (r *reader) findExtent(h header) extent {
 	rest := r.Peek(r.Left())
+	if r.isMiscounted(h) {
+		return extent{body: r.m.Wire - minLen, end: endLen, whole: true, miscounted: true}
+	}
 	n := int(h.size) - minSize // of the body, as the size says
 	if r.dir == dissect.ToClient && r.m.Wire > h.length() {
 		if end, _ := wideEnd(r.m.Data, h); end == r.m.Wire && !r.Cut() {

@@ -44,8 +44,8 @@ var (
 	endClosed  = []byte("connection end")
 )
 
-// full reports whether more is likely to follow the last packet.
-func (r *reply) full() bool { return r.last >= fullBody && !r.gap }
+// full reports whether more is likely to follow the last packet: servers that send longer ones cut none.
+func (r *reply) full() bool { return r.last >= fullBody && r.last <= usualSize && !r.gap }
 
 // addPart adds a packet to the open reply.
 func (s *session) addPart(frame uint64, m *dissect.Message, p *packet) {

@@ -32,14 +32,14 @@ func TestSentences(t *testing.T) {
 		{"not mirrored", append(login[:2:2], c(5, numExec, "x"), c(-7, numValue, ""), s(5, numValue, "1"), c(6, numExec, "y"), s(6, numValue, "2")),
 			"end probe with id -7 was not mirrored"},
 		{"large", append(login[:2:2], c(5, numExec, "x"), s(5, numValue, strings.Repeat("x", 4097))), "size 4107 is more than the usual 4,106"},
-		{"impossible", append(login[:2:2], raw(t, `ffffffff 00000000 00000000`)), "size -1 is impossible: 10 to 65,536 are allowed"},
+		{"impossible", append(login[:2:2], raw(t, `ffffffff 00000000 00000000`)), "size -1 is impossible: 10 to 1,048,572 are allowed"},
 		{"text before the answer", []say{c(5, numAuth, "x"), s(5, numValue, "hello"), s(5, numAuthResponse, "")},
 			"a RESPONSE_VALUE of 5 bytes came before this answer to the login"},
 		{"banned", []say{c(5, numAuth, "x"), s(5, numValue, "You are banned."), s(-1, numAuthResponse, "")},
 			"login refused: the address is banned, as the 15 bytes of text before it say"},
 		{"urban", []say{c(5, numAuth, "x"), s(5, numValue, "urban rules"), s(-1, numAuthResponse, "")}, "login refused: wrong password"},
 		{"two with one id", append(login[:2:2], c(5, numExec, "x"), c(5, numExec, "y")), "2 commands with id 5 wait for answers"},
-		{"impossible, hidden", []say{{dir: dissect.ToServer, in: []byte("password1234")}}, "impossible size: 10 to 65,536 are allowed"},
+		{"impossible, hidden", []say{{dir: dissect.ToServer, in: []byte("password1234")}}, "impossible size: 10 to 1,048,572 are allowed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := ""

@@ -125,7 +125,7 @@ func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 // packetOf returns the packet whose fields m has; ok is false where m has no whole header.
 func packetOf(m *dissect.Message) (p packet, ok bool) {
 	size, id, num := m.Find(&defSize), m.Find(&defID), m.Find(&defType)
-	if num == nil || num.Flags&dissect.Cut != 0 || !(header{n: headerLen, size: uint32(size.Num)}).fits(maxSize) {
+	if num == nil || num.Flags&dissect.Cut != 0 || !(header{n: headerLen, size: uint32(size.Num)}).fits(maxSize) && findRaised(m, &codeUncounted) == nil {
 		return p, false
 	}
 	p = packet{id: int32(id.Num), num: int32(num.Num), body: bodyOf(m)}

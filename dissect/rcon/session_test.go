@@ -189,7 +189,7 @@ func TestSession(t *testing.T) {
 			[]say{c(2, numExec, "cvarlist"), s(2, numValue, strings.Repeat("x", 60000)), c(3, numExec, "a")}, `
 			> EXECCOMMAND id=2 body="cvarlist"
 			< RESPONSE_VALUE id=2 body=60000 bytes RCN-09 note
-			> EXECCOMMAND id=3 body="a" RCN-03`},
+			> EXECCOMMAND id=3 body="a"`},
 		{"PocketMine: a size that is too small",
 			[]say{c(2, numExec, "a"), raw(t, `0c000000 02000000 00000000 "hello world" 0000`), s(2, numValue, "1"), s(2, numValue, "2\n"), s(2, numValue, "3")}, `
 			> EXECCOMMAND id=2 body="a"

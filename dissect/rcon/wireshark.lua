@@ -2,7 +2,7 @@
 -- of a session (roles, parts, joined replies, most findings) is qsniff's alone.
 
 local T = P.types
-local MIN, USUAL, MAX, MAX_FIRST = 10, 4106, 65536, 1500
+local MIN, USUAL, MAX, MAX_FIRST = 10, 4106, 1048572, 1500
 local sessions = newStore(MAX_FLOWS)
 
 function P.forget() sessions = newStore(MAX_FLOWS) end
@@ -95,6 +95,26 @@ local function wideEnd(b, h)
 	return off + 2
 end
 
+-- believable returns the length of a usual packet of a server at the start of b, or nil.
+local function believable(b)
+	local h = headerOf(b)
+	if h.n < 12 or not fits(h, USUAL) or not hasUsualType(h, false) then return nil end
+	local n = h.size + 4
+	if #b < n or b:sub(n - 1, n) ~= "\0\0" then return nil end
+	return n
+end
+
+-- miscountedEnd returns where a server's packet ends by its first NULs, if the size says something else.
+local function miscountedEnd(b, h)
+	if h.n < 12 or not hasUsualType(h, false) or h.size > MAX then return nil end
+	local p = b:find("\0", 13, true)
+	if not p or #b < p + 1 or at(b, p) ~= 0 then return nil end
+	local more = p + 1 - (h.size + 4)
+	if more == 0 or more > 0 and more ~= 1 and more ~= 2 and more ~= 8 and more ~= 10 then return nil end
+	if more > 0 and wideEnd(b, h) then return nil end
+	return p + 1
+end
+
 -- isStray reports whether b begins with the seven bytes of Squad's server that are no packet.
 local function isStray(b, toServer)
 	if toServer or #b < 7 or not starts(b, "\0\1\0\0\0") or #b >= 260 and b:sub(259, 260) == "\0\0" then return false end
@@ -109,8 +129,17 @@ function P.frame(c, b)
 	if isStray(b, toServer) then return 7 end
 	if #b < 12 then return nil, 12 end
 	local h = headerOf(b)
-	if not fits(h, MAX) then return #b end
 	local n = h.size + 4
+	local stop = not toServer and miscountedEnd(b, h)
+	if stop and stop > n then
+		local next = headerOf(b:sub(stop + 1))
+		if (h.size < MIN or not believable(b:sub(n + 1))) and (next.n == 0 or fits(next, USUAL + 10)) and
+			(next.n < 12 or hasUsualType(next, false)) then return stop end
+	elseif stop then
+		if believable(b:sub(stop + 1)) then return stop end
+		if #b < n then return nil, stop + 12 end
+	end
+	if not fits(h, MAX) then return #b end
 	if #b < n then return nil, n end
 	if b:sub(n - 1, n) ~= "\0\0" and not toServer then return wideEnd(b, h) or n end
 	return n
@@ -154,6 +183,11 @@ local function readText(cur, s, n, toServer)
 	end
 end
 
+-- isMiscounted reports whether data is a server's packet whose size is wrong in a known way.
+local function isMiscounted(data, h, toServer)
+	return not toServer and #data ~= h.size + 4 and miscountedEnd(data, h) == #data
+end
+
 -- readBody reads the body and the NULs after it.
 local function readBody(c, cur, m, h, toServer)
 	local s, b = sessionOf(c), cur:peek()
@@ -162,6 +196,10 @@ local function readBody(c, cur, m, h, toServer)
 	if wide and wide ~= h.size + 4 then
 		cur:raise("RCN-11", 1)
 		n = wide - 14
+	end
+	if isMiscounted(m.data, h, toServer) then
+		cur:raise(#m.data < h.size + 4 and "RCN-19" or "RCN-20", 1)
+		n = #m.data - 14
 	end
 	local finish = 2
 	if #b < n + 2 then
@@ -199,7 +237,7 @@ function P.read(c, t, cur, m)
 	if isStray(m.data, toServer) then
 		cur:rest("trailing")
 		cur:raise("RCN-12")
-	elseif not fits(h, MAX) then
+	elseif not fits(h, MAX) and not isMiscounted(m.data, h, toServer) then
 		local s = sessionOf(c)
 		if toServer and (s.isTorn or not s.isLoggedIn) or not toServer and s.isServerTorn then
 			cur:rest("unread")
@@ -215,7 +253,7 @@ function P.read(c, t, cur, m)
 		if m.status == "complete" then m.status = "malformed" end
 	else
 		cur:i32("size")
-		if h.size > USUAL then cur:raise("RCN-09") end
+		if h.size > USUAL and not isMiscounted(m.data, h, toServer) then cur:raise("RCN-09") end
 		cur:i32("id")
 		cur:i32("type")
 		if cur:ok() then readBody(c, cur, m, h, toServer) end

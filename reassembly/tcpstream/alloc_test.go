@@ -39,7 +39,7 @@ func TestNoAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	e := &eater{message: 1000}
-	a := tcpstream.New(tcpstream.Limits{Conns: 16, Bytes: 1}, e)
+	a := tcpstream.New(tcpstream.Limits{Conns: 16, Bytes: 1, DirBytes: 128 << 10}, e)
 	payload := make([]byte, 1460)
 	now, n := 1000*second, 0
 	send := func(from int, flags uint8, seq uint32, k, wire int) {

@@ -1,7 +1,7 @@
 package tcpstream
 
 // arena is the memory for bytes that wait. It is cut into buffers of 1, 2, 4 ...
-// 128 units by halving, and halves that are free again are joined (the buddy
+// 1,024 units by halving, and halves that are free again are joined (the buddy
 // system), so that no mixture of sizes leaves it fragmented for good. A buffer is
 // identified by its first unit. Each unit has room for piecesPerUnit pieces.
 //
@@ -15,27 +15,33 @@ type arena struct {
 	prev   []uint32
 	order  []uint8 // of the free buffer that starts at this unit, + 1; 0 if none does
 	used   int     // bytes in buffers
+	// largest is the order of the largest buffer, at most maxOrder.
+	largest uint8
 }
 
-// block is the memory of the first units of unitsPerBlock, as many as were needed so far.
+// unitInBlock returns the number of a unit in its block.
+func (a *arena) unitInBlock(unit uint32) int { return int(unit & (1<<a.largest - 1)) }
+
+// block is the memory of the first units of a largest buffer, as many as were needed so far.
 type block struct {
 	data   []byte
 	pieces []TimedPiece
 }
 
-const unitsPerBlock = 1 << maxOrder
-
-func newArena(bytes int) arena {
-	blocks := bytes / maxBuffer
+// newArena returns an arena of so many bytes whose largest buffer has an order.
+func newArena(bytes int, largest uint8) arena {
+	unitsPerBlock := 1 << largest
+	blocks := bytes / (minBuffer << largest)
 	units := blocks * unitsPerBlock
 	a := arena{
-		blocks: make([]block, blocks),
-		next:   make([]uint32, units),
-		prev:   make([]uint32, units),
-		order:  make([]uint8, units),
+		largest: largest,
+		blocks:  make([]block, blocks),
+		next:    make([]uint32, units),
+		prev:    make([]uint32, units),
+		order:   make([]uint8, units),
 	}
 	for u := units - unitsPerBlock; u >= 0; u -= unitsPerBlock {
-		a.link(uint32(u), maxOrder)
+		a.link(uint32(u), largest)
 	}
 	return a
 }
@@ -53,10 +59,10 @@ func orderFor(n int) uint8 {
 // takeBuffer returns a buffer of the order, if one is free.
 func (a *arena) takeBuffer(order uint8) (unit uint32, ok bool) {
 	o := order
-	for o <= maxOrder && a.free[o] == 0 {
+	for o <= a.largest && a.free[o] == 0 {
 		o++
 	}
-	if o > maxOrder {
+	if o > a.largest {
 		return 0, false
 	}
 	unit = a.free[o] - 1
@@ -66,7 +72,7 @@ func (a *arena) takeBuffer(order uint8) (unit uint32, ok bool) {
 		a.link(unit+1<<o, o)
 	}
 	a.used += minBuffer << order
-	a.blocks[unit/unitsPerBlock].cover(int(unit%unitsPerBlock) + 1<<order)
+	a.blocks[unit>>a.largest].cover(a.unitInBlock(unit) + 1<<order)
 	return unit, true
 }
 
@@ -89,18 +95,18 @@ func (b *block) cover(units int) {
 
 // dataAt returns the memory of a block from a unit on.
 func (a *arena) dataAt(unit uint32) []byte {
-	return a.blocks[unit/unitsPerBlock].data[unit%unitsPerBlock*minBuffer:]
+	return a.blocks[unit>>a.largest].data[a.unitInBlock(unit)*minBuffer:]
 }
 
 // piecesAt returns the room for pieces from a unit on.
 func (a *arena) piecesAt(unit uint32) []TimedPiece {
-	return a.blocks[unit/unitsPerBlock].pieces[unit%unitsPerBlock*piecesPerUnit:]
+	return a.blocks[unit>>a.largest].pieces[a.unitInBlock(unit)*piecesPerUnit:]
 }
 
 // returnBuffer frees a buffer and joins it with its free buddies.
 func (a *arena) returnBuffer(unit uint32, order uint8) {
 	a.used -= minBuffer << order
-	for order < maxOrder {
+	for order < a.largest {
 		buddy := unit ^ 1<<order
 		if a.order[buddy] != order+1 {
 			break

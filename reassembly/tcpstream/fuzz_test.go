@@ -178,7 +178,7 @@ func FuzzAssembler(f *testing.F) {
 // run feeds one input to an Assembler; tight says which limits are low.
 func run(t *testing.T, data, in []byte, tight byte) {
 	u := &auditor{t: t, data: data, slots: map[int]*tcpstream.Conn{}, dirs: map[*tcpstream.Conn]*[2]audit{}, over: map[*tcpstream.Conn]bool{}}
-	lim := tcpstream.Limits{Bytes: 1}
+	lim := tcpstream.Limits{Bytes: 1, DirBytes: 128 << 10}
 	if tight&1 != 0 {
 		lim.Conns = 4
 	}

@@ -150,7 +150,7 @@ func TestFullDirection(t *testing.T) {
 func TestOneConnectionHasAll(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		b := newBench(tcpstream.Limits{Bytes: 1})
+		b := newBench(tcpstream.Limits{Bytes: 1, DirBytes: 128 << 10})
 		b.quiet = true
 		b.data = func(_ *tcpstream.Conn, _ int, ch *tcpstream.Chunk) (int, int) {
 			return r.IntN(2) * r.IntN(len(ch.Data)), r.IntN(2) * 200_000

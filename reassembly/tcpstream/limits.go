@@ -23,10 +23,10 @@ const (
 	// capture until the sink ignores them.
 	DefaultConns = 1024
 
-	// DefaultBytes times 16 assemblers is 8 MiB. One holds four directions with all
-	// they may have, or 512 with less than a kilobyte each, such as the first half of a
-	// command.
-	DefaultBytes = 512 << 10
+	// DefaultBytes times 16 assemblers is 32 MiB, taken by need: usual captures need some kilobytes. One holds
+	// one direction with all it may have and another one while it grows, or 2,048 with less than a kilobyte each, such as
+	// the first half of a command.
+	DefaultBytes = 2 << 20
 
 	// connsAtFirst is for how many connections memory is allocated at first, 5 KiB. Then it
 	// is doubled, by connsAtOnce at most: a table fills in 18 allocations. Doubled to the end,
@@ -34,8 +34,8 @@ const (
 	connsAtFirst = 16
 	connsAtOnce  = 64
 
-	// DefaultDirBytes is one message of 65,540 bytes, the longest that a remote
-	// console sends, and about as much after a hole.
+	// DefaultDirBytes is twice the longest message of a remote console that was reported, of less than 512,000
+	// bytes.
 	DefaultDirBytes = maxBuffer
 
 	// DefaultIdle is longer than consoles stay silent that poll a server, which
@@ -53,12 +53,12 @@ const (
 	minBuffer = 1 << 10
 
 	// maxOrder is how often the unit is doubled to get the largest buffer.
-	maxOrder  = 7
+	maxOrder  = 10
 	maxBuffer = minBuffer << maxOrder
 
-	// minBytes is two of the largest buffers: growing to one needs it and one
+	// minBlocks is how many of the largest buffers there is room for at least: growing to one needs it and one
 	// of half its size.
-	minBytes = 2 * maxBuffer
+	minBlocks = 2
 
 	// piecesPerUnit is how many frames are listed for a unit of memory, enough for
 	// segments of 128 bytes and more. The last piece stands for all further ones.
@@ -115,9 +115,9 @@ func (l Limits) withDefaults() Limits {
 		*v = max(*v, least)
 	}
 	def(&l.Conns, DefaultConns, 1)
-	def(&l.Bytes, DefaultBytes, minBytes)
 	def(&l.DirBytes, DefaultDirBytes, minBuffer)
 	l.DirBytes = min(l.DirBytes, maxBuffer)
+	def(&l.Bytes, DefaultBytes, minBlocks*minBuffer<<orderFor(l.DirBytes))
 	if l.Idle <= 0 {
 		l.Idle = DefaultIdle
 	}

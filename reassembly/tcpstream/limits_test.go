@@ -180,7 +180,7 @@ func TestHungrySink(t *testing.T) {
 
 // TestMemoryLimit: the connection that was silent longest gives up what it keeps.
 func TestMemoryLimit(t *testing.T) {
-	b := newBench(tcpstream.Limits{Bytes: 1}) // 256 buffers of the smallest size
+	b := newBench(tcpstream.Limits{Bytes: 1, DirBytes: 128 << 10}) // 256 buffers of the smallest size
 	b.quiet = true
 	for i := range 256 {
 		b.send(flood(i), server, syn, 100, 0, "", 0)

@@ -41,7 +41,7 @@ func (a *Assembler) ensureRoomAfter(c *Conn, i uint32, n int) bool {
 	if s.hasBuffer && int(s.off)+total <= s.room() {
 		return true
 	}
-	if s.hasBuffer && total <= s.room() && (s.off >= s.n || s.order == maxOrder) {
+	if s.hasBuffer && total <= s.room() && (s.off >= s.n || s.order == a.mem.largest) {
 		a.mem.shiftTo(i, false)
 		return true
 	}
@@ -55,7 +55,7 @@ func (a *Assembler) ensureRoomBefore(c *Conn, i uint32, n int) bool {
 	if int(s.off) >= n {
 		return true
 	}
-	if total <= s.room() && (s.room() >= 2*total || s.order == maxOrder) {
+	if total <= s.room() && (s.room() >= 2*total || s.order == a.mem.largest) {
 		a.mem.shiftTo(i, true)
 		return true
 	}

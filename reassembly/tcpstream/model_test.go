@@ -298,7 +298,7 @@ func TestModel(t *testing.T) {
 func TestModelTight(t *testing.T) {
 	given := uint64(0)
 	for seed := range uint64(6) {
-		ts, a := converse(t, seed, 80, tcpstream.Limits{Bytes: 1, DirBytes: 16 << 10}, false, true)
+		ts, a := converse(t, seed, 80, tcpstream.Limits{Bytes: 256 << 10, DirBytes: 16 << 10}, false, true)
 		given += a.Counters.GivenUp
 		for _, m := range ts {
 			if m.closed != 1 {

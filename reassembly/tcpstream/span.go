@@ -36,8 +36,8 @@ type spans struct {
 	inUse int
 }
 
-func newSpans(bytes int) spans {
-	a := newArena(bytes)
+func newSpans(bytes int, largest uint8) spans {
+	a := newArena(bytes, largest)
 	return spans{arena: a, items: make([]span, len(a.order)+1), fresh: 1}
 }
 

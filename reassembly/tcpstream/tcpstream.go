@@ -187,7 +187,7 @@ func New(l Limits, s Sink) *Assembler {
 		index: lru.New[key, uint32](l.Conns),
 		conns: make([]*Conn, 0, l.Conns),
 		walk:  make([]*Conn, 0, l.Conns),
-		mem:   newSpans(l.Bytes),
+		mem:   newSpans(l.Bytes, orderFor(l.DirBytes)),
 	}
 	for i := range a.classes {
 		a.classes[i].which = byClass
