@@ -96,7 +96,7 @@ func TestTopEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x, _ := topIn(t, []string{"LANG=C.UTF-8"}, "@/a2s/full-poll.pcap")
-			x.WaitFor("x1 22:13:20Z")
+			x.WaitFor(" 22:13:20Z")
 			x.Signal(tc.signal)
 			isUsual(t, x, tc.exit)
 		})
