@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 )
 
-// errUnknown is the error of Free on systems where it is not built.
-var errUnknown = errors.New("the room on a disk is unknown on this system")
-
 // Free returns how many bytes a user without rights may still write on the file system of a path; where that does not
 // exist yet, of the nearest folder above it that does.
 func Free(path string) (uint64, error) {

@@ -101,7 +101,7 @@ func findMutants(path string, src []byte) ([]mutant, error) {
 				}
 			}
 		case *ast.ExprStmt, *ast.IncDecStmt, *ast.BranchStmt:
-			add("statement", n.Pos(), n.(ast.Node).End(), "{}")
+			add("statement", n.Pos(), n.End(), "{}")
 		case *ast.AssignStmt:
 			if n.Tok != token.DEFINE {
 				add("statement", n.Pos(), n.End(), "{}")
