@@ -39,6 +39,7 @@ var otherwise = map[string]string{
 // unlike are the captures of which other messages come out, and why.
 var unlike = map[string]string{
 	"rcon/impossible-size":                   "a segment that begins no message is left out, and those after it have other numbers",
+	"rcon/banned-with-text":                  "a text before the answer to a login is overwritten whole, and with it that it says a ban",
 	"split/source-old-compressed-randomised": "a block that nothing reads is overwritten, and then broken",
 	"hostile/bzip2-changed-on-path":          "what changed on the path is packed again, so that only the header is wrong",
 	"net/sflow":                              "the headers in samples are overwritten with all that is around them",

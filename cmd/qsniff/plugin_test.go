@@ -44,6 +44,8 @@ var pluginCannot = map[string]string{
 	"rcon/reply-gap":               "the same",
 	"rcon/reply-reordered":         "Wireshark puts segments in order by a preference only",
 	"rcon/impossible-size":         "the rest of a segment after an impossible size is not searched for a packet",
+	"rcon/body-cut":                "what follows a packet whose size is wrong is found by looking on, which the plugin does not",
+	"rcon/banned-with-text":        "that a login was refused for a ban is known by the text in the packet before",
 	"rcon/mid-stream":              "the connection begins within a packet",
 	"hostile/fragments-overlap":    "Wireshark joins fragments of IP that contradict each other",
 	"hostile/fragments-two-ends":   "the same",

@@ -100,6 +100,7 @@ var rareProperties = []struct {
 	{regexp.MustCompile(`^(finding\.evicted_pairs|report\.sampled_after|report\.notes\.(full_tables|servers_estimated)|.*\.omitted_messages|report\.timeline\..*\.rest)$`), "of captures that fill tables"},
 	{regexp.MustCompile(`^incident\.(challenge_completion|challenged|kind_history\[\]|leaked|target)`), "of floods that no capture is long enough for: the scenarios of package flood have them, render/jsonl writes them in a test"},
 	{regexp.MustCompile(`^(a2s|goldsource|rcon)\.(.*_secret|behind|log\.behind)$|body_secret$`), "pieces of texts that a secret begins: tests of their protocols have them"},
+	{regexp.MustCompile(`^(incident\.(inside|looks_sampled)|stats\.looks_sampled)$`), "of hosts with NAT, and of captures that are samples: TestRemarksEverywhere has them"},
 	{regexp.MustCompile(`^a2s\.info\.tags\.(country|island|open_private|whitelisting)$`), "tags of games: TestTags has them"},
 	{regexp.MustCompile(`^fields\.rcon\.`), "of packets whose start is missing: the fuzz target of the protocol has them"},
 	{regexp.MustCompile(`^(difference\.(age_ms|same_bytes_frame|usual_ttl|request_frame|changed_more)|summary\.(clock\.drift|to_(server|client)\.size_limit))`), "of long captures, and of answers from in between: tests of package compare have them"},

@@ -276,13 +276,13 @@ var common = func() map[string]bool {
 		accepted account active add address addons admin after alive all allow already and any ask asked attack authenticated auth
 		bad ban banid bans bot bots but buy by cannot cfg challenge changelevel chat client clients command commands config connect
 		connected console crash cvar cvarlist damage death default denied description disconnect disconnected does done down echo empty
-		end ended enter entered entry error exec exit failed file find for forever found frags free from full game get give global
+		end ended enter entered entry error exec exit failed fast file find flood flooding for forever found frags free frequent frequently from full game get give global
 		group has have headshot help host hostname ids info invalid item join joined keep kick kicked killed last left level limit list
-		listening live load loaded log logaddress logged logging login lost main map maps max maxplayers message minutes mode
-		name need net network next not off old one only open option or other out password period ping player playerlist players please
-		plugin plugins port print private protected public query quit reason record refused reload remove request reset restart result
-		role round rules run running sample save say score seconds secret secure send sent server servers set show shutdown sorry source
-		spectator start started stats status steam stop success suicide team terrorist text the this time timeleft timelimit to token too
+		listening live load loaded log logaddress logged logging login lost main many map maps max maxplayers message minutes mode
+		name need net network next not off often old one only open option or other out password period ping player playerlist players please
+		plugin plugins port print private protected public queries query quit rate ratelimit reason record refused reload remove request requests reset restart result
+		role round rules run running sample save say score seconds secret secure send sent server servers set show shutdown slow sorry source
+		spam spectator start started stats status steam stop success suicide team terrorist text the this time timeleft timelimit to token too
 		total triggered type unban unknown unnamed unset until update uptime use user userid users value variable version vote wait warn
 		warning was welcome with world writing wrong you your`)) {
 		words[string(w)] = true

@@ -75,7 +75,8 @@ func (t *Server) CountChecked(s *track.Sighting, c Clock, second *Second, r Requ
 	case r.IsQuery:
 		t.countShape(Queries, s, c.Now)
 		t.countQuery(s, c, second, r.IsProven)
-	case r.IsProven: // the echo of a query that was counted
+	}
+	if r.IsProven && s.Flags&track.HasKey != 0 && !r.IsGuess && !r.MayBeGuess { // of a query that was counted, or is one
 		if v, _, _ := t.currentPane().top[Queries].Find(s.Src, s.ClientHash); v != nil {
 			v.provenPort = s.SrcPort
 			v.addEchoes(&Activity{echoes: 1})
