@@ -211,10 +211,10 @@ type PairCodes struct {
 
 // How a connection failed, in A of a finding that is PairCodes.Handshake.
 const (
-	HandshakeRefused    = iota // with a reset
-	HandshakeUnanswered        // at least three times
-	HandshakeClosed            // it was taken, and the server closed it
-	HandshakeReset             // likewise, with a reset
+	HandshakeRefused    = iota // the SYN was answered by a RST
+	HandshakeUnanswered        // at least three SYNs were not answered
+	HandshakeClosed            // it was accepted, and the server closed it
+	HandshakeReset             // it was accepted, and the server reset it
 )
 
 // UnheededAlone is B of a finding that is PairCodes.Unheeded where tokens that the server goes on giving show that it

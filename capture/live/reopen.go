@@ -11,7 +11,7 @@ import (
 // that. Libpcap needs the right to capture once more if the interface was deleted or renamed; without it the capture
 // ends then, so that a manager of services starts the program again.
 type Reopen struct {
-	Clock  func() int64 // nanoseconds of a clock that nobody sets
+	Clock  func() int64 // of a monotonic clock, in nanoseconds
 	Report func(Change) // Read calls it once when an interface goes, and once when it is back
 }
 

@@ -2,9 +2,8 @@ package pcapfilter
 
 import "fmt"
 
-// What a filter computes of a packet, and in which order it compares that: a graph of blocks, each
-// a comparison with two blocks that follow it, down to the two verdicts. Values and blocks are made
-// once each, so that equal ones are the same pointer.
+// A filter is a graph of blocks (control flow): each is a comparison of a value of the packet, with two
+// successors, down to the two verdicts. Values and blocks are interned: equal ones are the same pointer.
 
 // valueKind is how a value comes about.
 type valueKind uint8
@@ -375,7 +374,7 @@ func (g *graph) simplifyOnce(root *block) *block {
 		b.isVisited = b == root // that is: a way to it has been seen
 	}
 	along := memory[size*len(all):]
-	// What holds on both ways to a block holds there.
+	// A comparison that has one result on all edges into a block has it in the block.
 	reach := func(to *block) {
 		if to.test == nil {
 			return

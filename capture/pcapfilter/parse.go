@@ -24,8 +24,8 @@ const (
 	// many instructions as the kernel takes.
 	maxText = 64 << 10
 
-	// maxDepth is how deeply parentheses, brackets and "not" are nested. Chosen: nobody writes
-	// more, and the parser calls itself for each.
+	// maxDepth is how deeply parentheses, brackets and "not" are nested: the parser
+	// recurses. Chosen: more than expressions of people have.
 	maxDepth = 100
 )
 

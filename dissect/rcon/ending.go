@@ -10,11 +10,11 @@ import (
 	"qsniff/internal/base/digits"
 )
 
-// What B of a finding about the end of a connection has besides the nanoseconds that its request waited.
+// Flags in B of a finding about an unanswered request, above the nanoseconds that it waited.
 const (
 	endedLogin  = 1 << 63 // the request was a login
 	endedReset  = 1 << 62 // the connection was reset
-	endedOpen   = 1 << 61 // nobody ended it: the capture ended, or nothing came for very long
+	endedOpen   = 1 << 61 // neither end closed it: the capture ended, or it was idle too long
 	endedUnsure = 1 << 60 // packets of the connection are missing in the capture
 	endedFlags  = endedLogin | endedReset | endedOpen | endedUnsure
 )

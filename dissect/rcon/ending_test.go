@@ -8,7 +8,7 @@ import (
 	"qsniff/internal/test/dissecttest"
 )
 
-// What the end of a connection shows of the request that has no answer.
+// TestReportEnd: which finding an unanswered request has, by how its connection ended.
 func TestReportEnd(t *testing.T) {
 	const second = int64(time.Second)
 	closed := func(by dissect.Direction, after int64) dissect.Ending { return dissect.Ending{By: by, Nanos: after} }

@@ -6,7 +6,7 @@ import (
 	"qsniff/dissect"
 )
 
-// What sizes of servers leave out or count too much.
+// Bytes by which the sizes of known servers are wrong.
 const (
 	uncountedNUL    = 1  // one of the two NULs
 	uncountedNULs   = 2  // both: the size goes up to the first

@@ -58,7 +58,7 @@ var Joint = finding.Code{ID: "LIE-05", Severity: finding.Note, Fault: finding.Se
 var Ghosts = finding.Code{ID: "LIE-11", Severity: finding.Note, Fault: finding.Server,
 	Seen:  "entries without a name in lists of players, three times in a row, that are older than everybody with a name and never leave",
 	Means: "players who are gone, whose entries the server did not remove, as Squad's does after a lost connection: the list, and often the count, are too high until the server restarts",
-	Do:    "owner: restart the server when nobody plays; client: leave out entries without a name whose time is longer than that of all others, and show the count of the others",
+	Do:    "owner: restart the server while it is empty; client: leave out entries without a name whose time is longer than that of all others, and show the count of the others",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(dst, e.A, 10)
 		dst = append(dst, digits.Noun(e.A, " entry has no name, for ", " entries have no name, for ")...)
