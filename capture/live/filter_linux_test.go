@@ -54,7 +54,7 @@ func TestFilterOfTags(t *testing.T) {
 			here, there := cable(t)
 			s := open(t, here, Options{Interfaces: []string{hereName}, Backend: backend, Filter: filter})
 			for _, tags := range [][]uint16{nil, {7}, {9}, {7, 8}} {
-				send(t, there, thereName, datagram([]byte("query"), 27015).Frame(testpcap.Link{Type: linkEthernet, VLANs: tags}))
+				there.SendFrames(t, thereName, datagram([]byte("query"), 27015).Frame(testpcap.Link{Type: linkEthernet, VLANs: tags}))
 			}
 			s.Stop()
 			all, _ := readAll(s)
@@ -101,7 +101,7 @@ func TestAutoFilterInTheKernel(t *testing.T) {
 				s := open(t, here, Options{Interfaces: []string{name}, Backend: backend, AutoFilter: usual})
 				var want []string
 				for _, p := range packets {
-					send(t, there, thereName, datagram([]byte(p.payload), p.port).Frame(testpcap.Link{Type: linkEthernet}))
+					there.SendFrames(t, thereName, datagram([]byte(p.payload), p.port).Frame(testpcap.Link{Type: linkEthernet}))
 					if p.pass {
 						want = append(want, p.payload)
 					}

@@ -185,7 +185,7 @@ func TestSame(t *testing.T) {
 		for _, b := range backends() {
 			sources = append(sources, open(t, here, Options{Interfaces: []string{hereName}, Backend: b, AutoFilter: filter}))
 		}
-		send(t, there, thereName, frames...)
+		there.SendFrames(t, thereName, frames...)
 		var got [][]taken
 		for _, s := range sources {
 			s.Stop()
@@ -282,7 +282,7 @@ func TestVLAN(t *testing.T) {
 				}
 				s := open(t, here, Options{Interfaces: []string{name}, Backend: backend, AutoFilter: usual})
 				frame := datagram([]byte("\xff\xff\xff\xffT"), 27015).Frame(testpcap.Link{Type: linkEthernet, VLANs: tags})
-				send(t, there, thereName, frame)
+				there.SendFrames(t, thereName, frame)
 				s.Stop()
 				all, _ := readAll(s)
 				if len(all) != 1 {

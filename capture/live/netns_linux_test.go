@@ -1,10 +1,7 @@
 package live
 
 import (
-	"net"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"qsniff/internal/test/netns"
 )
@@ -46,28 +43,4 @@ func backends() (all []Backend) {
 		all = append(all, Libpcap)
 	}
 	return all
-}
-
-// send sends frames as they are.
-func send(t testing.TB, ns *netns.Namespace, name string, frames ...[]byte) {
-	t.Helper()
-	ns.Do(func() {
-		f, err := net.InterfaceByName(name)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer unix.Close(fd)
-		for _, frame := range frames {
-			if err := unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: f.Index}); err != nil {
-				t.Error(err)
-				return
-			}
-		}
-	})
 }

@@ -50,7 +50,7 @@ func TestInterfaceReturns(t *testing.T) {
 				seen := func(more string) {
 					t.Helper()
 					before := s.Stats().Received
-					timing.Await(t, more, func() bool { send(t, ns, peer, frame); return s.Stats().Received > before+2 })
+					timing.Await(t, more, func() bool { ns.SendFrames(t, peer, frame); return s.Stats().Received > before+2 })
 				}
 				seen("packets")
 				for _, line := range tc.leave {

@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/testpcap"
 	"qsniff/internal/test/timing"
@@ -297,7 +295,7 @@ func TestLiveMonitorReturns(t *testing.T) {
 			ns.RunIP(t, "link set "+here+" up")
 			await(0, 1)
 			before := w.metrics(t)["qsniff_capture_packets_total"]
-			ns.Do(func() { ping(t, peer) })
+			ns.SendFrames(t, peer, bytes.Repeat([]byte{0xff}, 60))
 			timing.Await(t, "packets", func() bool { return w.metrics(t)["qsniff_capture_packets_total"] > before })
 			ns.RunIP(t, "link del "+here)
 			await(1, 2)
@@ -312,7 +310,7 @@ func TestLiveMonitorReturns(t *testing.T) {
 			}
 			await(0, 2)
 			before = w.metrics(t)["qsniff_capture_packets_total"]
-			ns.Do(func() { ping(t, peer) })
+			ns.SendFrames(t, peer, bytes.Repeat([]byte{0xff}, 60))
 			timing.Await(t, "packets of the new one", func() bool { return w.metrics(t)["qsniff_capture_packets_total"] > before })
 			if status := w.end(t); status != exitOK {
 				t.Errorf("status %d, %v", status, w.logs)
@@ -321,23 +319,5 @@ func TestLiveMonitorReturns(t *testing.T) {
 				t.Errorf("the log: %s", lines)
 			}
 		})
-	}
-}
-
-// ping sends a frame on an interface of the namespace of the calling thread.
-func ping(t *testing.T, name string) {
-	f, err := net.InterfaceByName(name)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	defer unix.Close(fd)
-	if err := unix.Sendto(fd, bytes.Repeat([]byte{0xff}, 60), 0, &unix.SockaddrLinklayer{Ifindex: f.Index}); err != nil {
-		t.Error(err)
 	}
 }

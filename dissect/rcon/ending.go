@@ -36,14 +36,7 @@ var (
 		Means: "after a login: the password is wrong (Squad closes then), the address is banned, or it may not use the console; after a command: the server crashed on it, refused it without a word, or took too long for itself. A reset is what a system sends for a program that is gone or that left bytes unread",
 		Do:    "owner: look in the server's log at this time, and for a ban of the address; client: report \"closed without an answer\", neither \"wrong password\" nor an empty answer, and connect anew before the next command",
 		Text: func(dst []byte, e *finding.Expert) []byte {
-			verb := "closed"
-			if e.B&endedReset != 0 {
-				verb = "reset"
-			}
-			dst = append(append(append(dst, "the server "...), verb...), " the connection "...)
-			dst = appendWait(dst, e)
-			dst = append(append(dst, " after "...), requestName(e)...)
-			return appendMore(append(dst, ", without an answer"...), e)
+			return appendEnded(dst, e, "server", ", without an answer")
 		}}
 	codeNoAnswer = finding.Code{ID: "RCN-16", Severity: finding.Warn, Fault: finding.Server,
 		Seen:  "a login or a command without an answer, though its client waited for seconds",
@@ -64,14 +57,7 @@ var (
 		Means: "it does not want the answer, or its time-out is shorter than the server takes: whether the command ran is unknown",
 		Do:    "client: read the answer before closing, and wait for at least 3 s; owner: nothing",
 		Text: func(dst []byte, e *finding.Expert) []byte {
-			verb := "closed"
-			if e.B&endedReset != 0 {
-				verb = "reset"
-			}
-			dst = append(append(append(dst, "the client "...), verb...), " the connection "...)
-			dst = appendWait(dst, e)
-			dst = append(append(dst, " after "...), requestName(e)...)
-			return appendMore(append(dst, ", before the answer"...), e)
+			return appendEnded(dst, e, "client", ", before the answer")
 		}}
 )
 
@@ -80,6 +66,17 @@ func requestName(e *finding.Expert) string {
 		return "the login"
 	}
 	return "the command"
+}
+
+// appendEnded appends how an end closed or reset the connection after a request.
+func appendEnded(dst []byte, e *finding.Expert, who, what string) []byte {
+	verb := " closed"
+	if e.B&endedReset != 0 {
+		verb = " reset"
+	}
+	dst = append(append(append(append(dst, "the "...), who...), verb...), " the connection "...)
+	dst = append(append(appendWait(dst, e), " after "...), requestName(e)...)
+	return appendMore(append(dst, what...), e)
 }
 
 func appendWait(dst []byte, e *finding.Expert) []byte {

@@ -130,6 +130,30 @@ func (ns *Namespace) Send(t testing.TB, from, to, data string, times int) {
 	}
 }
 
+// SendFrames sends frames as they are on an interface of the namespace.
+func (ns *Namespace) SendFrames(t testing.TB, name string, frames ...[]byte) {
+	t.Helper()
+	ns.Do(func() {
+		f, err := net.InterfaceByName(name)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer unix.Close(fd)
+		for _, frame := range frames {
+			if err := unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: f.Index}); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+}
+
 // MAC returns the hardware address of an interface.
 func (ns *Namespace) MAC(t testing.TB, name string) string {
 	t.Helper()
