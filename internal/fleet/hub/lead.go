@@ -142,9 +142,6 @@ func (x *leader) round(ctx context.Context) (isMore bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := x.trim(ctx); err != nil {
-		return false, err
-	}
 	isMore = n == roundMessages
 	if isMore {
 		if now = last; x.opt.Now != nil {
@@ -153,26 +150,39 @@ func (x *leader) round(ctx context.Context) (isMore bool, err error) {
 	}
 	x.engine.Advance(now)
 	x.settle()
-	if x.dirty || time.Since(x.wrote) >= stateEvery {
+	x.measureRoom()
+	isFull := x.counts.isFull(x.size) || x.events.isFull(eventsSize(x.size))
+	if x.dirty || isFull || time.Since(x.wrote) >= stateEvery {
 		if err := x.write(ctx); err != nil {
+			return false, err
+		}
+	}
+	if isFull {
+		if err := x.trim(ctx); err != nil {
 			return false, err
 		}
 	}
 	return isMore, x.tell(ctx)
 }
 
-// trim makes room in the streams, of what was read.
-func (x *leader) trim(ctx context.Context) error {
-	if x.size == 0 || time.Since(x.sized) >= streamsEvery {
-		x.size, x.sized = x.opt.Retention.Size, time.Now()
-		if room := x.opt.Retention.Room; room != nil {
-			x.size = min(x.size, max(room(), leastSize))
-		}
+// measureRoom updates how large the streams may be.
+func (x *leader) measureRoom() {
+	if x.size != 0 && time.Since(x.sized) < streamsEvery {
+		return
 	}
-	if err := x.counts.trim(ctx, x.size); err != nil {
+	x.size, x.sized = x.opt.Retention.Size, time.Now()
+	if room := x.opt.Retention.Room; room != nil {
+		x.size = min(x.size, max(room(), leastSize))
+	}
+}
+
+// trim makes room in the streams. It removes only messages that the written state holds: a hub that leads after this
+// one begins there, and counts what is gone by then as lost.
+func (x *leader) trim(ctx context.Context) error {
+	if err := x.counts.trim(ctx, x.size, x.state.Counts); err != nil {
 		return err
 	}
-	return x.events.trim(ctx, eventsSize(x.size))
+	return x.events.trim(ctx, eventsSize(x.size), x.state.Events)
 }
 
 // consume passes a message to the engine.

@@ -99,13 +99,18 @@ func (r *reader) peek(ctx context.Context) (*received, error) {
 	return r.head, nil
 }
 
-// trim removes the oldest messages that were read if the stream is nearly as large as it may be.
-func (r *reader) trim(ctx context.Context, size int64) error {
-	if r.bytes <= size*trimFrom/trimOf || r.target < r.first {
+// isFull reports whether the stream was nearly as large as it may be, size, when it was looked at.
+func (r *reader) isFull(size int64) bool {
+	return r.bytes > size*trimFrom/trimOf && r.target >= r.first
+}
+
+// trim removes the oldest messages, none after the number last, if the stream is full.
+func (r *reader) trim(ctx context.Context, size int64, last uint64) error {
+	if !r.isFull(size) {
 		return nil
 	}
 	part := float64(r.bytes-size*trimTo/trimOf) / float64(r.bytes)
-	end := min(r.first+uint64(part*float64(r.target-r.first+1)), r.next)
+	end := min(r.first+uint64(part*float64(r.target-r.first+1)), last+1)
 	if end <= r.first {
 		return nil
 	}
