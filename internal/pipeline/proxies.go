@@ -18,9 +18,10 @@ import (
 //     request that waits for it. A server that does not know the header drops the request, or never
 //     sends one.
 //   - Servers whose replies have none (PROXY protocol): once a reply answers a request with a header,
-//     and for quietTime before it all that the proxy sent to the server had one. A server that does
-//     not know the header answers requests without one only, and within quietTime. A datagram
-//     without header takes the belief back.
+//     for quietTime before it all that the proxy sent to the server had one, and each datagram without
+//     one has had an answer. A server that does not know the header answers requests without one only:
+//     an attacker who sends both kinds in turn to a slow server has no more answers than requests of
+//     the second kind. A datagram without header takes the belief back.
 //
 // An attacker who sends a header to a server that reads none is not believed; one who reaches a server
 // that believes everyone deceives the server as well. Senders of headers in the first datagram of a
@@ -48,8 +49,15 @@ const (
 	// maxProxyClients is how many clients are remembered for replies without header. Chosen: more
 	// than ask in the time that a server takes to answer, in a flood.
 	maxProxyClients = 1 << 15
-	// quietTime is longer than a server takes to answer, in nanoseconds (chosen).
-	quietTime = 1_000_000_000
+	// quietTime is longer than a server takes to answer requests that were sent before the first header was
+	// seen, in nanoseconds. Chosen: clients give up after 1 to 3 s.
+	quietTime = 3_000_000_000
+	// plainTime is how long a datagram without header may wait for its answer, in nanoseconds: then it was
+	// lost. Chosen: ten times what an overloaded server takes.
+	plainTime = 30_000_000_000
+	// maxPlain is how many datagrams without header are counted of a pair (chosen: what a server's socket
+	// holds, a few hundred, several times).
+	maxPlain = 4096
 	// maxWaiting is how many requests of a pair wait at once for a reply that proves it (chosen).
 	maxWaiting = 4
 	// maxProxyLooks is how many batches are looked at before they are read (chosen: an attacker who
@@ -75,6 +83,7 @@ type proxied struct {
 	inReplies bool  // replies have the header, too
 	isProven  bool  // the header is believed
 	since     int64 // all datagrams of the proxy have a header since this age
+	plain     int   // datagrams without header that have had no answer, at most maxPlain
 	waiting   [maxWaiting]proxiedRequest
 }
 
@@ -136,14 +145,22 @@ func (x *proxies) observe(p *packet.Packet, age int64) (h packet.ProxyHeader, is
 			return h, false, false
 		}
 		if pair := x.find(there); pair != nil && !pair.inReplies {
+			if age-pair.since >= plainTime {
+				pair.plain = 0
+			}
 			pair.isProven, pair.since = false, age
+			pair.plain = min(pair.plain+1, maxPlain)
 			return h, false, false
 		}
 		pair := x.find(back)
 		if pair == nil || pair.inReplies {
 			return h, false, false
 		}
-		if !pair.isProven && age-pair.since >= quietTime && x.proves(pair, p, &h) {
+		switch {
+		case pair.isProven:
+		case pair.plain > 0 && age-pair.since < plainTime:
+			pair.plain--
+		case age-pair.since >= quietTime && x.proves(pair, p, &h):
 			pair = x.believe(back, pair)
 		}
 		if !pair.isProven {

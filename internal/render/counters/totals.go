@@ -48,7 +48,7 @@ var input = []Entry{
 		Get: func(r *Result) uint64 { return r.Run.Merged }},
 	{Name: "segments", Group: Input, Doc: "Datagrams in those frames.",
 		Get: func(r *Result) uint64 { return r.Run.Segments }},
-	{Name: "proxied", Group: Input, Hint: "{: datagram has|datagrams have} the client's address from a proxy's header before the payload: a filter on this host sees the proxy's",
+	{Name: "proxied", Group: Input,
 		Doc: "Datagrams that a proxy forwarded with a header before the payload (PROXY protocol v2, Spectrum): their client is the one in the header.",
 		Get: func(r *Result) uint64 { return r.Run.Proxied }},
 	{Name: "proxy_evicted", Group: Input, Hint: "{: proxy or client of one was|proxies and clients of them were} evicted for others",

@@ -198,6 +198,16 @@ func (r *Run) MergedSentence() string {
 		digits.Counted(r.Merged, "frame"), digits.Counted(r.Segments, "datagram"))
 }
 
+// ProxiedSentence returns what people must know of datagrams that a proxy forwarded, in one sentence without a
+// full stop; empty if there are none.
+func (r *Run) ProxiedSentence() string {
+	if r.Proxied == 0 {
+		return ""
+	}
+	return fmt.Sprintf("A proxy forwarded %s and names the client in a header before the payload: clients are counted by that address, "+
+		"and a firewall on the server's host sees the proxy's", digits.Counted(r.Proxied, "datagram"))
+}
+
 // Pairing counts requests and replies over UDP, and of a part of the flows what became of them: requests
 // that were answered, those that were not by servers that answered others, replies whose request is in the
 // capture, and replies whose request is not, of servers that were asked something.
@@ -238,7 +248,7 @@ func (r *Run) LooksSampled() uint64 {
 // Sentences returns what people must know before they read figures of the run, each in one sentence
 // without a full stop.
 func (r *Run) Sentences() (list []string) {
-	for _, s := range []string{r.SampleSentence(), r.MergedSentence(), r.CopiesSentence(), r.TranslationsSentence(), r.ClockSentence(), r.SkewSentence()} {
+	for _, s := range []string{r.SampleSentence(), r.MergedSentence(), r.ProxiedSentence(), r.CopiesSentence(), r.TranslationsSentence(), r.ClockSentence(), r.SkewSentence()} {
 		if s != "" {
 			list = append(list, s)
 		}
