@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Limit is a constant of a limits.go: what bounds memory, work or length, and why
+// Limit is a constant whose comment begins with "limit:", or one of a limits.go: what bounds memory, work or length, and why
 // it has its value.
 type Limit struct {
 	Package string      `json:"package"`

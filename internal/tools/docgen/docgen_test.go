@@ -137,24 +137,28 @@ func TestRanges(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	for _, tc := range []struct {
-		name, src string
-		want      []manual.Limit
-		err       string
+		name, file, src string
+		want            []manual.Limit
+		err             string
 	}{
-		{"reasons", "// A is\n// so.\nconst A = 12_288\n\nconst (\n\t// B: C follows.\n\tB = 2 << 20\n\tC = B / 1024\n\n\tD = 3 // D has its own.\n)",
+		{"reasons", "limits.go", "// A is\n// so.\nconst A = 12_288\n\nconst (\n\t// B: C follows.\n\tB = 2 << 20\n\tC = B / 1024\n\n\tD = 3 // D has its own.\n)",
 			[]manual.Limit{{Name: "A", Value: "12,288", Number: "12288", Why: "A is so."}, {Name: "B", Value: "2 MiB", Number: "2097152", Why: "B: C follows."},
 				{Name: "C", Value: "2,048", Number: "2048", Why: "see B"}, {Name: "D", Value: "3", Number: "3", Why: "D has its own."}}, ""},
-		{"times", "import \"time\"\n\n// W waits.\nconst W = 5 * time.Second", []manual.Limit{{Name: "W", Value: "5s", Number: "5000000000", Why: "W waits."}}, ""},
-		{"functions are passed over", "// A is.\nconst A = 1\n\nfunc F() int { return undefined }", []manual.Limit{{Name: "A", Value: "1", Number: "1", Why: "A is."}}, ""},
-		{"no reason", "const A = 1", nil, "a limit without a reason"},
-		{"no value", "// A is.\nconst A = undefined", nil, "the value of A is not known"},
+		{"times", "limits.go", "import \"time\"\n\n// W waits.\nconst W = 5 * time.Second", []manual.Limit{{Name: "W", Value: "5s", Number: "5000000000", Why: "W waits."}}, ""},
+		{"functions are passed over", "limits.go", "// A is.\nconst A = 1\n\nfunc F() int { return undefined }", []manual.Limit{{Name: "A", Value: "1", Number: "1", Why: "A is."}}, ""},
+		{"no reason", "limits.go", "const A = 1", nil, "a limit without a reason"},
+		{"no value", "limits.go", "// A is.\nconst A = undefined", nil, "the value of A is not known"},
+		{"marks", "p.go", "const free = 1\n\n// limit: A is\n// so.\nconst A = 2\n\nconst (\n\tfree2 = 3\n\t// limit: B is.\n\tB = 4\n\t// no limit.\n\tfree3 = 5\n)\n\n// limit:\nconst (\n\t// C is.\n\tC = 6\n\tD = 7\n)",
+			[]manual.Limit{{Name: "A", Value: "2", Number: "2", Why: "A is so."}, {Name: "B", Value: "4", Number: "4", Why: "B is."},
+				{Name: "C", Value: "6", Number: "6", Why: "C is."}, {Name: "D", Value: "7", Number: "7", Why: "see C"}}, ""},
+		{"marked without a reason", "p.go", "// limit:\nconst A = 1", nil, "a limit without a reason"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "p")
 			if err := os.Mkdir(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(dir, "limits.go"), []byte("package p\n\n"+tc.src+"\n"), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, tc.file), []byte("package p\n\n"+tc.src+"\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			for i := range tc.want {

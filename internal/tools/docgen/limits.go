@@ -13,6 +13,7 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -25,28 +26,49 @@ import (
 // unlisted are folders whose limits are not those of a user's run: shared pieces have the limits of their callers.
 var unlisted = []string{"internal/base", "internal/test", "internal/tools"}
 
-// Limits reads the constants of every limits.go of the program, with the comments
-// that give the reasons.
+// mark begins the comment of a constant, or of a declaration of several, that is a limit.
+const mark = "limit:"
+
+// Limits returns the limits of the program with the comments that give the reasons, by package: the constants
+// whose comment begins with mark, and those of files limits.go. It fails if one has no reason or no value.
 func Limits(module string) ([]manual.Limit, error) {
-	r := &reader{module: module, fset: token.NewFileSet(), seen: map[string]*types.Package{}}
-	r.std = importer.ForCompiler(r.fset, "source", nil)
-	var all []manual.Limit
+	var dirs []string
 	err := filepath.WalkDir(module, func(p string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(module, p)
+		dir := filepath.ToSlash(filepath.Dir(rel))
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata" || slices.Contains(unlisted, filepath.ToSlash(rel))):
 			return filepath.SkipDir
-		case d.Name() != "limits.go":
+		case d.IsDir(), filepath.Ext(p) != ".go", strings.HasSuffix(p, "_test.go"), slices.Contains(dirs, dir):
 			return nil
 		}
-		ls, err := r.readLimits(filepath.ToSlash(filepath.Dir(rel)))
-		all = append(all, ls...)
+		src, err := os.ReadFile(p)
+		if d.Name() == limitsFile || bytes.Contains(src, []byte("// "+mark)) {
+			dirs = append(dirs, dir)
+		}
 		return err
 	})
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{module: module, fset: token.NewFileSet(), seen: map[string]*types.Package{}}
+	r.std = importer.ForCompiler(r.fset, "source", nil)
+	slices.Sort(dirs)
+	var all []manual.Limit
+	for _, dir := range dirs {
+		ls, err := r.readLimits(dir)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ls...)
+	}
+	return all, nil
 }
+
+// limitsFile holds nothing but limits, without marks.
+const limitsFile = "limits.go"
 
 // reader evaluates constants. It is an importer of this module's packages, and of
 // those of the standard library that constants are made of.
@@ -101,12 +123,10 @@ func (r *reader) readLimits(dir string) ([]manual.Limit, error) {
 	}
 	var all []manual.Limit
 	for _, f := range files {
-		if path.Base(filepath.ToSlash(r.fset.Position(f.Pos()).Filename)) != "limits.go" {
-			continue
-		}
+		isAll := path.Base(filepath.ToSlash(r.fset.Position(f.Pos()).Filename)) == limitsFile
 		for _, decl := range f.Decls {
 			if g, ok := decl.(*ast.GenDecl); ok && g.Tok == token.CONST {
-				ls, err := r.readGroup(dir, g)
+				ls, err := r.readGroup(dir, g, isAll)
 				if err != nil {
 					return nil, err
 				}
@@ -117,17 +137,22 @@ func (r *reader) readLimits(dir string) ([]manual.Limit, error) {
 	return all, nil
 }
 
-// readGroup reads one const declaration. A constant without a comment shares the comment
-// of the one above it, or that of the declaration: its reason refers to the first
-// constant that has it.
-func (r *reader) readGroup(dir string, g *ast.GenDecl) ([]manual.Limit, error) {
+// readGroup reads the limits of one const declaration, all of it or what is marked. A constant without a comment
+// shares the comment of the one above it, or that of the declaration: its reason refers to the first constant that
+// has it.
+func (r *reader) readGroup(dir string, g *ast.GenDecl, isAll bool) ([]manual.Limit, error) {
 	var all []manual.Limit
-	why := g.Doc.Text()
+	why, isGroup := strings.CutPrefix(g.Doc.Text(), mark)
+	isMarked := false
 	for _, s := range g.Specs {
 		spec := s.(*ast.ValueSpec)
 		if text := spec.Doc.Text() + spec.Comment.Text(); text != "" {
-			why = text
+			why, isMarked = strings.CutPrefix(text, mark)
 		}
+		if !isAll && !isGroup && !isMarked {
+			continue
+		}
+		why = strings.TrimSpace(why)
 		if why == "" {
 			return nil, fmt.Errorf("%s: a limit without a reason", r.fset.Position(spec.Pos()))
 		}

@@ -5,7 +5,8 @@
 // go build and go test get the changed file through -overlay. The package is not part of the
 // program; make mutate runs it.
 //
-// Not changed are files limits.go, since a test holds each number there to docs/limits.md.
+// Limits (files limits.go, and constants marked with "limit:") stay as they are, since a test compares each
+// with docs/limits.md.
 package main
 
 import (

@@ -26,6 +26,9 @@ func (x *T) f(a, b int) (n int, err error) {
 	x.n = a + b
 	return
 }
+
+// limit: most stays as it is.
+const most = 10
 `
 	found, err := findMutants("p.go", []byte(src))
 	if err != nil {

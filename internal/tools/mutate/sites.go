@@ -57,10 +57,13 @@ var operators = map[token.Token][]string{
 	token.SUB:  {"+"},
 }
 
+// isLimit reports whether doc marks a limit for docgen.
+func isLimit(doc *ast.CommentGroup) bool { return strings.HasPrefix(doc.Text(), "limit:") }
+
 // findMutants returns all mutants of a source file.
 func findMutants(path string, src []byte) ([]mutant, error) {
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, path, src, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(fset, path, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +87,10 @@ func findMutants(path string, src []byte) ([]mutant, error) {
 	}
 	visit := func(n ast.Node) bool {
 		switch n := n.(type) {
+		case *ast.GenDecl:
+			return !isLimit(n.Doc)
+		case *ast.ValueSpec:
+			return !isLimit(n.Doc)
 		case *ast.BinaryExpr:
 			for _, op := range operators[n.Op] {
 				x, y := source(n.X), source(n.Y)
