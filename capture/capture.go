@@ -30,8 +30,8 @@ type Packet struct {
 // Batch is a run of packets in capture order together with the memory that
 // their Data points into. The owner of a Batch may have it filled again.
 //
-// What few packets have is not part of Packet, so that the others take no memory
-// for it: Gaps and Comments are in the order of their At.
+// Gaps and Comments, which few packets have, are not part of Packet, so that the others
+// take no memory for them. Both are in the order of their At.
 type Batch struct {
 	Packets  []Packet
 	Gaps     []Gap

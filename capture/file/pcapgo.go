@@ -129,8 +129,8 @@ func (s *pcapgoSource) describePacket(p *capture.Packet, ci *gopacket.CaptureInf
 	p.Link, p.Iface = i.link, i.number
 }
 
-// readError returns the error for one with which pcapgo ends. What the input or a check
-// returned comes first: of a block that is cut pcapgo reports a regular end.
+// readError returns the error for one with which pcapgo ends. An error of the input or of a
+// check comes first: pcapgo reports a regular end for a block that is cut.
 func (s *pcapgoSource) readError(err error) error {
 	var known *Error
 	switch {

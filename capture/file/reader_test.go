@@ -3,11 +3,16 @@ package file
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/gopacket/pcapgo"
@@ -323,5 +328,153 @@ func TestClose(t *testing.T) {
 	_, err = drain(t, r)
 	if !errors.Is(err, os.ErrClosed) || !strings.HasSuffix(err.Error(), ": file already closed") {
 		t.Errorf("got  %v\nwant %v", err, os.ErrClosed)
+	}
+}
+
+// TestMarks: what is read from a mark on is what the first reader read there.
+func TestMarks(t *testing.T) {
+	names, err := filepath.Glob("../../pcapfiles/*/*.pcap*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{"two sections": nil}
+	for i, name := range names {
+		if ext := filepath.Ext(name); ext == ".pcap" && i%8 == 0 || ext == ".pcapng" {
+			if all[name], err = os.ReadFile(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	all["two sections"] = sections(t)
+	for name, data := range all {
+		r, err := NewReader(iotest.OneByteReader(bytes.NewReader(data)), name) // batches of a packet
+		if err != nil {
+			continue
+		}
+		var marks []Mark
+		var packets []string
+		var b capture.Batch
+		for err == nil {
+			if m, ok := r.Mark(); ok {
+				marks = append(marks, m)
+			}
+			err = r.Read(&b)
+			packets = append(packets, describe(&b)...)
+		}
+		if len(marks) < 1 {
+			t.Errorf("%s: no marks", name)
+		}
+		step := 1
+		if testing.Short() { // each mark reads the rest of the capture
+			step = 1 + len(marks)/50
+		}
+		for i := 0; i < len(marks); i += step {
+			m := marks[i]
+			again := r.Resume(m, bytes.NewReader(data[m.Offset:]))
+			var got []string
+			var err error
+			for err == nil {
+				err = again.Read(&b)
+				got = append(got, describe(&b)...)
+			}
+			if want := packets[m.Packets:]; !slices.Equal(want, got) {
+				t.Fatalf("%s: from packet %d on (-want +got):\n%s", name, m.Packets, cmp.Diff(want, got))
+			}
+		}
+	}
+}
+
+// sections returns a capture of two sections with different interfaces.
+func sections(t *testing.T) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	for n := range 2 {
+		w := NewWriter(&out, "test", WriteOptions{})
+		for i := range 5 {
+			p := capture.Packet{No: uint64(i), Nanos: int64(1e18) + int64(i)*1000, Data: []byte{byte(n), byte(i), 3, 4}, Wire: 60, Link: uint16(1 + 100*n + i%2), Iface: uint16(i % 2)}
+			if err := w.Write(&p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.Bytes()
+}
+
+func describe(b *capture.Batch) (all []string) {
+	for i := range b.Packets {
+		p := &b.Packets[i]
+		all = append(all, fmt.Sprintf("%d %d %x %d %d %d", p.No, p.Nanos, p.Data, p.Wire, p.Link, p.Iface))
+	}
+	return all
+}
+
+// helperVariable makes the test binary read standard input instead of testing.
+// The value says how.
+const helperVariable = "QSNIFF_TEST_READ_STDIN"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(helperVariable) {
+	case "native":
+		r, err := Open(stdinArg)
+		printPackets(r, err)
+	case "libpcap":
+		s, err := OpenLibpcap(stdinArg)
+		printPackets(s, err)
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+func printPackets(src capture.Source, err error) {
+	var b capture.Batch
+	for err == nil {
+		err = src.Read(&b)
+		for _, p := range b.Packets {
+			fmt.Printf("%d %d %s %d %d\n", p.No, p.Nanos, p.Data, p.Wire, p.Link)
+		}
+	}
+	if err != io.EOF {
+		fmt.Println(err)
+	}
+}
+
+const packetsOnStdin = "1 1000000000 abc 60 276\n2 2000000000 de 2 276\n"
+
+func fileOnStdin() []byte {
+	v := variants[0]
+	file := v.record(v.header(4, 0, 276), 1, 0, 3, 60, []byte("abc"))
+	return v.record(file, 2, 0, 2, 2, []byte("de"))
+}
+
+func TestStandardInput(t *testing.T) {
+	file := fileOnStdin()
+	checkStdin(t, "native", file, packetsOnStdin)
+	checkStdin(t, "native", file[:len(file)-1], "1 1000000000 abc 60 276\n"+
+		"standard input: byte 43: record cut: its header promises 2 bytes, 1 remain\n")
+	checkStdin(t, "native", nil, "standard input: empty, not even a file header\n")
+}
+
+// checkStdin has the test binary read in, once as a pipe and once as a file.
+func checkStdin(t *testing.T, how string, in []byte, want string) {
+	t.Helper()
+	f, err := os.Open(writeFile(t, "x.pcap", in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, stdin := range []io.Reader{bytes.NewReader(in), f} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), helperVariable+"="+how)
+		cmd.Stdin = stdin
+		got, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want {
+			t.Errorf("%s, %T:\ngot  %s\nwant %s", how, stdin, got, want)
+		}
 	}
 }

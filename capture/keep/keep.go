@@ -120,7 +120,7 @@ func (k *Keeper) Folder() string {
 	return k.ring.Folder()
 }
 
-// Stats counts what happened to packets. What is not in use stays zero.
+// Stats counts what happened to packets. Counters of a writer that is not in use are zero.
 type Stats struct {
 	File file.WriteStats
 	Ring ring.Stats

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/capture/live"
 	"qsniff/capture/ring"
 )
 
@@ -82,5 +83,15 @@ func TestAlarms(t *testing.T) {
 		if a.Begun() != step.begun || a.going.Load() != step.going || a.since.Load() != step.from {
 			t.Errorf("%+v\ngot %d begun, %d going on from %d", step, a.Begun(), a.going.Load(), a.since.Load())
 		}
+	}
+}
+
+// TestTapLoss: what the decoder was not given is lost to whoever judges by what it
+// decodes.
+func TestTapLoss(t *testing.T) {
+	x := &Tap{Source: new(live.Source)}
+	x.undecoded.Add(7)
+	if got := x.Stats().Dropped; got != 7 {
+		t.Errorf("lost\ngot  %d\nwant 7", got)
 	}
 }

@@ -154,7 +154,7 @@ func (t *Tap) Stats() capture.Stats {
 // Undecoded returns how many packets the decoder was not given.
 func (t *Tap) Undecoded() uint64 { return t.undecoded.Load() }
 
-// Drain reads and writes what is left of the capture once nobody decodes any more.
+// Drain reads and writes the rest of the capture after decoding has ended.
 func (t *Tap) Drain() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,4 +175,34 @@ func (t *Tap) Finish() error {
 		t.reportChange(t.keep.Close())
 	}
 	return err
+}
+
+// Alarms counts the incidents that need attention. The detector's goroutine calls Note;
+// Tap reads the counts in another one.
+type Alarms struct {
+	open  map[uint64]bool // by ID; no more than the detector has open
+	begun atomic.Uint64
+	going atomic.Int64
+	since atomic.Int64 // when the first of the open ones began, packet time in nanoseconds
+}
+
+// Begun returns how many incidents have begun.
+func (a *Alarms) Begun() uint64 { return a.begun.Load() }
+
+// Note records the state of an incident, which began at start: alarming reports whether
+// it goes on and needs attention. One that turns out harmless counts as over.
+func (a *Alarms) Note(id uint64, start int64, alarming bool) {
+	switch {
+	case alarming && !a.open[id]:
+		if a.open == nil {
+			a.open = map[uint64]bool{}
+		}
+		if a.open[id] = true; len(a.open) == 1 || start < a.since.Load() {
+			a.since.Store(start)
+		}
+		a.begun.Add(1)
+	case !alarming:
+		delete(a.open, id)
+	}
+	a.going.Store(int64(len(a.open)))
 }

@@ -32,7 +32,7 @@ const (
 	NetUnreachable           // no route, network unknown
 	HostUnreachable          // or address unreachable, host unknown
 	ProtoUnreachable         // or next header unrecognised
-	PortUnreachable          // nobody listens, or a firewall answers so
+	PortUnreachable          // no program listens, or a firewall answers so
 	TooBig                   // fragmentation needed; in IPv6 packet too big
 	SourceRouteFailed        // a hop that the sender named cannot be reached
 	Prohibited               // a firewall or policy

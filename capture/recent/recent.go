@@ -55,7 +55,8 @@ func NewStore() *Store {
 func fragmentsOf(server netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(server.Addr(), 0) }
 
 // Watch makes the store keep packets of these servers, more of open, which may be invalid.
-// What was kept of others is dropped. A new one gets those of the last packets that are its.
+// The packets of other servers are dropped. A server that is new to Watch gets those of the
+// last packets that are its.
 func (s *Store) Watch(servers []netip.AddrPort, open netip.AddrPort) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -128,7 +128,7 @@ type ringFile struct {
 // Open opens the folder of a ring and finds the files that earlier runs with the
 // same Path left there: numbers continue theirs, and Files bounds all of them. A
 // file that an earlier run did not finish gets its name, and its end stays as it
-// is; it is removed if it has no packets. Until Close, nobody else can open the
+// is; it is removed if it has no packets. Until Close, no other run can open the
 // ring. A folder that cannot be written is an error. Errors are of type *file.Error.
 func Open(o Options) (*Writer, error) {
 	n, err := namesOf(o.Path)

@@ -32,3 +32,29 @@ func interfaceState(_, index int) (there, up bool) {
 	f, err := net.InterfaceByIndex(index)
 	return err == nil, err == nil && f.Flags&net.FlagUp != 0
 }
+
+// RightsHint returns the command that gives this program the right to capture.
+func RightsHint() string {
+	return "give your user access to the devices /dev/bpf*, or start " + shellWord(programPath()) + " with sudo"
+}
+
+// card counts what a network card lost, on Linux only.
+type card struct{}
+
+func (card) open(target)         {}
+func (card) countMissed() uint64 { return 0 }
+func (card) close()              {}
+
+func setControl(*net.UDPConn) {}
+
+func (*datagramSocket) readControl([]byte) (nanos int64) { return 0 }
+
+// HasAFPacket reports whether this build has the backend AFPacket.
+const HasAFPacket = false
+
+// openAFPacket is never called: Open refuses the backend before.
+func openAFPacket(at target, _ *Options) (handle, error) { return nil, AFPacket.checkAvailable() }
+
+// ignoreOutgoing has nothing to do: only Linux delivers packets of the loopback
+// interface twice.
+func ignoreOutgoing(int, target) {}

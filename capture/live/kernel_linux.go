@@ -2,9 +2,65 @@ package live
 
 import (
 	"encoding/binary"
+	"net"
 
 	"golang.org/x/sys/unix"
 )
+
+// hasAny reports whether the system can capture on all interfaces at once.
+const hasAny = true
+
+// checkPermission returns nil if this program may open packet sockets.
+func checkPermission() error {
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err
+}
+
+// deviceType returns the kernel's ARPHRD_ value of an interface, or that of devices
+// without a header if the interface vanished meanwhile.
+func deviceType(f *net.Interface) uint16 {
+	fd, err := openQuery()
+	if err != nil {
+		return arpNone
+	}
+	defer closeQuery(fd)
+	request, err := unix.NewIfreq(f.Name)
+	if err != nil || unix.IoctlIfreq(fd, unix.SIOCGIFHWADDR, request) != nil {
+		return arpNone
+	}
+	return request.Uint16() // the family of the address
+}
+
+// openQuery opens a socket for interfaceState.
+func openQuery() (fd int, err error) {
+	return unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+}
+
+func closeQuery(fd int) { unix.Close(fd) }
+
+// interfaceState reports whether an interface still exists, and is up. It asks through
+// an open socket, which works whatever rights the program has dropped.
+func interfaceState(fd, index int) (there, up bool) {
+	request, err := unix.NewIfreq("-")
+	if err != nil {
+		return false, false
+	}
+	request.SetUint32(uint32(index))
+	if unix.IoctlIfreq(fd, unix.SIOCGIFNAME, request) != nil {
+		return false, false
+	}
+	err = unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, request) // by the name that SIOCGIFNAME wrote
+	return err == nil, err == nil && request.Uint16()&unix.IFF_UP != 0
+}
+
+// RightsHint returns the command that gives this program the right to capture.
+func RightsHint() string {
+	return "sudo setcap cap_net_raw+ep " + shellWord(programPath()) +
+		"; in a systemd unit: AmbientCapabilities=CAP_NET_RAW and CapabilityBoundingSet=CAP_NET_RAW"
+}
 
 // card counts how many packets a network card lost. It asks the kernel over a netlink
 // socket that is opened with the capture: files below /sys may be out of reach once the
@@ -115,4 +171,39 @@ func (c *card) close() {
 		unix.Close(c.fd)
 		c.fd = 0
 	}
+}
+
+// setControl asks the kernel for the time at which each datagram came, and for its count of those that it dropped. Without
+// them the time is that of the read, and drops are unknown.
+func setControl(c *net.UDPConn) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) {
+		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
+		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1)
+	})
+}
+
+// readControl reads what the kernel says of a datagram, and returns its time; 0: unknown.
+func (s *datagramSocket) readControl(b []byte) (nanos int64) {
+	ne := binary.NativeEndian
+	for len(b) > 0 {
+		h, data, rest, err := unix.ParseOneSocketControlMessage(b)
+		if err != nil {
+			break
+		}
+		switch {
+		case h.Level != unix.SOL_SOCKET:
+		case h.Type == unix.SO_TIMESTAMPNS && len(data) >= 16:
+			nanos = int64(ne.Uint64(data))*1e9 + int64(ne.Uint64(data[8:]))
+		case h.Type == unix.SO_TIMESTAMPNS && len(data) >= 8:
+			nanos = int64(ne.Uint32(data))*1e9 + int64(ne.Uint32(data[4:]))
+		case h.Type == unix.SO_RXQ_OVFL && len(data) >= 4:
+			s.kernel = uint64(ne.Uint32(data))
+		}
+		b = rest
+	}
+	return nanos
 }
