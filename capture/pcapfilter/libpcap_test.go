@@ -103,7 +103,7 @@ var usual = []string{
 	"less 100", "greater 200 and less 1000", "udp[8:4] = 0xffffffff", "udp and udp[8:4] = 0xffffffff and udp[12] = 0x54", "tcp[tcpflags] & (tcp-syn|tcp-ack) = tcp-syn",
 	"ip[6:2] & 0x3fff != 0", "ip[2:2] = len - 14", "ip proto 17", "ip6 proto 44", "proto \\udp", "sctp or ah or esp or pim or igmp or igrp or vrrp", "src port 27015 or dst port 27015",
 	"src and dst port 27015", "src or dst host 10.64.0.1", "ip broadcast or udp", "ip multicast or ip6 multicast", "tcp port http or https or domain", "not (udp or tcp) and not arp",
-	"tcp[((tcp[12] & 0xf0) >> 2):4] > 5", "ip[0] & 0xf > 5 or len / 3 * 2 > ip[3]", "udp src port 27015 and dst net 10.64", "", "!udp && !tcp || icmp", "arp host 10.64.0.1", "ip6[6] = 17 or ip6[4:2] > 100",
+	"tcp[((tcp[12] & 0xf0) >> 2):4] > 5", "ip[0] & 0xf > 5 or len / 3 * 2 > ip[3]", "udp src port 27015 and dst net 10.64", "-udp[4:2] = len or -(ip[0] + len) > 7", "", "!udp && !tcp || icmp", "arp host 10.64.0.1", "ip6[6] = 17 or ip6[4:2] > 100",
 }
 
 // ofEthernet are those of Ethernet alone, ofCooked those of the cooked links.
