@@ -109,19 +109,26 @@ type Row struct {
 	Way    Way
 	// Sent are those at the point from which they come, without copies, whose fate both
 	// captures show; Arrived are those of them at the other point too.
-	Sent, Arrived, Retransmitted, Late, Reordered, Changed uint64
-	// Kept are requests that were answered in between and went no further; they are among Sent.
-	Kept       uint64
-	Duplicated uint64
-	Reframed   uint64 // messages
-	// Appeared are those at the other point alone, Answered those of them that were answers to
-	// requests.
-	Appeared, Answered uint64
-	Injected           uint64 // of those that appeared, TCP resets
-	Uncaptured         uint64 // of those that arrived, at one point only, as the capture of the other lost them
-	Outside            uint64 // at one point, of which the other capture does not cover the time
-	Slowest            int64  // nanoseconds from point to point
-	FirstLost          [2]uint64
+	Sent, Arrived uint64
+	Fates
+	Slowest   int64 // nanoseconds from point to point
+	FirstLost [2]uint64
+}
+
+// Fates counts datagrams by what became of them. Its tags are those of the JSON output.
+type Fates struct {
+	Kept          uint64 `json:"kept_between" jsonschema:"requests that were answered in between"` // among Sent
+	Retransmitted uint64 `json:"retransmitted" jsonschema:"TCP segments that were sent again"`
+	Late          uint64 `json:"late" jsonschema:"that took longer than usual"`
+	Reordered     uint64 `json:"reordered" jsonschema:"that were overtaken"`
+	Changed       uint64 `json:"changed" jsonschema:"with other bytes"`
+	Duplicated    uint64 `json:"duplicated" jsonschema:"copies"`
+	Uncaptured    uint64 `json:"uncaptured" jsonschema:"of those that arrived, at one point only, as the capture of the other lost them"`
+	Reframed      uint64 `json:"reframed" jsonschema:"of messages in other datagrams at host than at edge"`
+	Appeared      uint64 `json:"appeared" jsonschema:"that were not sent"` // at the other point alone
+	Injected      uint64 `json:"injected" jsonschema:"of them, TCP resets"`
+	Answered      uint64 `json:"answered_between" jsonschema:"replies from in between"` // among Appeared
+	Outside       uint64 `json:"outside" jsonschema:"at times that one capture does not cover"`
 }
 
 // Missing returns how many were lost on their way.
@@ -139,34 +146,35 @@ type Result struct {
 	Wait          time.Duration
 	// ComparedTo is the length in bytes to which payloads were compared, as captures were cut; 0: all
 	// of them.
-	ComparedTo int
-	Kinds      []Kind
-	Counts     [2][NumClasses][numWays]uint64 // datagrams of each side
-	Unwanted   [2]uint64                      // datagrams that the caller did not want: they are in no other count
-	Rows       []Row
-	NoRow      uint64            // datagrams in the row without a server
-	Sizes      [numWays]SizeLoss // of datagrams
-	// Connections are those over TCP; ConnsEvicted counts connections, and directions of these, that were
-	// evicted before the end.
-	Connections  Connections
-	ConnsEvicted uint64
-	// Translations are the ends that have another name at HOST; Untracked counts ends for which there was no room.
-	Translations []Translation
-	Untracked    uint64
-	// JudgedEarly counts datagrams that were judged before the whole wait was over, for lack of memory.
-	JudgedEarly uint64
-	Differences []Difference // in the order in which they were judged
-	Unlisted    uint64       // differences for which there was no room
-	// NoBytes counts changed datagrams whose bytes there was no room for, NoPieces fragments whose frames
-	// there was none for, ServersEvicted ends that serve, RepliesEvicted contents of replies, and NoKind
-	// datagrams whose type has no kind of its own.
-	NoBytes, NoPieces, ServersEvicted, RepliesEvicted, NoKind uint64
-	// Reframed counts messages that have other datagrams at one point than at the other; NoSets those in parts
-	// for which there was no room.
-	Reframed, NoSets uint64
+	ComparedTo   int
+	Kinds        []Kind
+	Counts       [2][NumClasses][numWays]uint64 // datagrams of each side
+	Unwanted     [2]uint64                      // datagrams that the caller did not want: they are in no other count
+	Rows         []Row
+	Sizes        [numWays]SizeLoss // of datagrams
+	Connections  Connections       // over TCP
+	Translations []Translation     // ends that have another name at HOST
+	Differences  []Difference      // in the order in which they were judged
+	Reframed     uint64            // messages that have other datagrams at one point than at the other
+	Shortages
 
 	names    *endMap
 	payloads [2]map[uint64][]byte
+}
+
+// Shortages counts what limited memory had no room for. Its tags are those of the JSON output.
+type Shortages struct {
+	JudgedEarly    uint64 `json:"judged_early" jsonschema:"because the table was full"` // before the whole wait was over
+	Unlisted       uint64 `json:"unlisted" jsonschema:"differences that had no room"`
+	Untracked      uint64 `json:"untracked" jsonschema:"ends whose translation had no room"`
+	NoRow          uint64 `json:"no_row" jsonschema:"datagrams in the row without a server"`
+	NoKind         uint64 `json:"no_kind" jsonschema:"datagrams whose message had no room"`
+	NoBytes        uint64 `json:"no_bytes" jsonschema:"changed datagrams whose bytes had no room"`
+	NoSets         uint64 `json:"no_sets" jsonschema:"messages in parts that had no room"`
+	NoPieces       uint64 `json:"no_pieces" jsonschema:"fragments whose frames had no room"`
+	ServersEvicted uint64 `json:"servers_evicted" jsonschema:"ends that serve, evicted"`
+	RepliesEvicted uint64 `json:"replies_evicted" jsonschema:"contents of replies, evicted"`
+	ConnsEvicted   uint64 `json:"connections_evicted" jsonschema:"connections, and directions of them, evicted"`
 }
 
 // Count returns how many datagrams have a class; a pair is one.
@@ -184,6 +192,14 @@ func (r *Result) Count(c Class) (n uint64) {
 func (r *Result) Uncaptured(s Side) (n uint64) {
 	for w := range numWays {
 		n += r.Counts[s.other()][Uncaptured][w]
+	}
+	return n
+}
+
+// Outside returns how many datagrams of a side the other capture does not cover.
+func (r *Result) Outside(s Side) (n uint64) {
+	for w := range numWays {
+		n += r.Counts[s][Outside][w]
 	}
 	return n
 }
@@ -253,11 +269,19 @@ func (r *Result) Total(w Way) *Row {
 	var all Row
 	for i := range r.Rows {
 		if o := &r.Rows[i]; o.Way == w {
-			all.Sent, all.Arrived, all.Kept = all.Sent+o.Sent, all.Arrived+o.Arrived, all.Kept+o.Kept
-			all.Retransmitted, all.Injected = all.Retransmitted+o.Retransmitted, all.Injected+o.Injected
-			all.Late, all.Reordered, all.Changed = all.Late+o.Late, all.Reordered+o.Reordered, all.Changed+o.Changed
-			all.Duplicated, all.Appeared, all.Answered = all.Duplicated+o.Duplicated, all.Appeared+o.Appeared, all.Answered+o.Answered
-			all.Outside, all.Uncaptured = all.Outside+o.Outside, all.Uncaptured+o.Uncaptured
+			all.Sent += o.Sent
+			all.Arrived += o.Arrived
+			all.Kept += o.Kept
+			all.Retransmitted += o.Retransmitted
+			all.Late += o.Late
+			all.Reordered += o.Reordered
+			all.Changed += o.Changed
+			all.Duplicated += o.Duplicated
+			all.Uncaptured += o.Uncaptured
+			all.Appeared += o.Appeared
+			all.Injected += o.Injected
+			all.Answered += o.Answered
+			all.Outside += o.Outside
 			all.Slowest = max(all.Slowest, o.Slowest)
 		}
 	}

@@ -126,11 +126,12 @@ func (l *SizeLoss) add(size uint16, isLost bool) {
 
 // SizeLimit is a size above which datagrams are lost.
 type SizeLimit struct {
-	Through int // the largest payload that came through, of those up to the limit
-	Lost    int // the smallest that was lost, above it
-	// Above is how many were above the limit, LostAbove how many of these were lost; Below and
-	// LostBelow are the others.
-	Above, LostAbove, Below, LostBelow uint64
+	Through   uint64 `json:"through" jsonschema:"longest payload that arrived"` // of those up to the limit
+	Lost      uint64 `json:"lost_from" jsonschema:"shortest payload that is always lost"`
+	Above     uint64 `json:"above" jsonschema:"longer ones"`
+	LostAbove uint64 `json:"lost_above" jsonschema:"of them lost"`
+	Below     uint64 `json:"below" jsonschema:"shorter ones"`
+	LostBelow uint64 `json:"lost_below" jsonschema:"of them lost"`
 }
 
 // Limit returns the size above which datagrams are lost, if the loss is one of sizes: nearly
@@ -159,7 +160,7 @@ func (l *SizeLoss) Limit() (x SizeLimit, ok bool) {
 	for i := total - 1; i >= 0; i-- { // sizes from i on are above
 		arrived, lost := at(l.arrived, i), at(l.lost, i)
 		if lost > 0 {
-			x.Lost = i
+			x.Lost = uint64(i)
 		}
 		x.Above, x.LostAbove = x.Above+arrived+lost, x.LostAbove+lost
 		x.Below, x.LostBelow = x.Below-arrived-lost, x.LostBelow-lost
@@ -171,9 +172,9 @@ func (l *SizeLoss) Limit() (x SizeLimit, ok bool) {
 			best, found = gain, x
 		}
 	}
-	for i := found.Lost - 1; i >= 0 && found.Through == 0; i-- {
+	for i := int(found.Lost) - 1; i >= 0 && found.Through == 0; i-- {
 		if at(l.arrived, i) > 0 {
-			found.Through = i
+			found.Through = uint64(i)
 		}
 	}
 	isClear := found.LostAbove >= leastLost && float64(found.LostAbove) >= leastShare*float64(found.Above) &&

@@ -18,274 +18,339 @@ type Diff struct {
 
 // Append appends an object with the totals, and an object a line for each difference.
 func (x *Diff) Append(dst []byte, r *diff.Result) []byte {
-	w := writer{dst: dst}
-	x.writeSummary(&w, r)
-	w.dst = append(w.dst, '\n')
+	dst = appendLine(dst, summaryOf(r))
 	for i := range r.Differences {
 		if d := &r.Differences[i]; x.Shows[d.Class] {
-			x.writeDifference(&w, r, d)
-			w.dst = append(w.dst, '\n')
+			dst = appendLine(dst, x.differenceOf(r, d))
 		}
 	}
-	return w.dst
+	return dst
 }
 
-func (x *Diff) writeSummary(w *writer, r *diff.Result) {
-	w.open('{')
-	w.uint("schema", schema)
-	w.text("record", "summary")
+// diffSummary is the first line. Counts are of datagrams, unless their name says otherwise.
+type diffSummary struct {
+	named
+	Interrupted     *diffExtent `json:"interrupted,omitempty" jsonschema:"how far the run came, if Ctrl-C ended it"`
+	PacketsEdge     uint64      `json:"packets_edge" jsonschema:"packets of edge"`
+	DatagramsEdge   uint64      `json:"datagrams_edge" jsonschema:"datagrams in edge"`
+	OutsideEdge     uint64      `json:"outside_edge" jsonschema:"that the other capture does not cover"`
+	UnmatchedEdge   uint64      `json:"unmatched_edge" jsonschema:"that the display filter did not choose"`
+	SegmentsEdge    uint64      `json:"segments_edge" jsonschema:"TCP segments of consoles, compared"`
+	TCPEdge         uint64      `json:"tcp_edge" jsonschema:"other TCP segments, not compared"`
+	OthersEdge      uint64      `json:"others_edge" jsonschema:"other packets, not compared"`
+	CutEdge         uint64      `json:"cut_edge" jsonschema:"that the snap length cut"`
+	IncompleteEdge  uint64      `json:"incomplete_edge" jsonschema:"incomplete sets of IP fragments"`
+	UncapturedEdge  uint64      `json:"uncaptured_edge" jsonschema:"datagrams that passed there and are not in the capture"`
+	PacketsHost     uint64      `json:"packets_host" jsonschema:"packets of host"`
+	DatagramsHost   uint64      `json:"datagrams_host" jsonschema:"datagrams in host"`
+	OutsideHost     uint64      `json:"outside_host" jsonschema:"that the other capture does not cover"`
+	UnmatchedHost   uint64      `json:"unmatched_host" jsonschema:"that the display filter did not choose"`
+	SegmentsHost    uint64      `json:"segments_host" jsonschema:"TCP segments of consoles, compared"`
+	TCPHost         uint64      `json:"tcp_host" jsonschema:"other TCP segments, not compared"`
+	OthersHost      uint64      `json:"others_host" jsonschema:"other packets, not compared"`
+	CutHost         uint64      `json:"cut_host" jsonschema:"that the snap length cut"`
+	IncompleteHost  uint64      `json:"incomplete_host" jsonschema:"incomplete sets of IP fragments"`
+	UncapturedHost  uint64      `json:"uncaptured_host" jsonschema:"datagrams that passed there and are not in the capture"`
+	Matched         uint64      `json:"matched" jsonschema:"datagrams at both points"`
+	Lost            uint64      `json:"lost" jsonschema:"at edge only"`
+	Extra           uint64      `json:"extra" jsonschema:"at host only"`
+	Retransmitted   uint64      `json:"retransmitted" jsonschema:"TCP segments that were sent again"`
+	Late            uint64      `json:"late" jsonschema:"slower than usual"`
+	Duplicated      uint64      `json:"duplicated" jsonschema:"copies"`
+	Reordered       uint64      `json:"reordered" jsonschema:"overtaken"`
+	Changed         uint64      `json:"changed" jsonschema:"with other bytes"`
+	Reframed        uint64      `json:"reframed" jsonschema:"messages in other datagrams at host than at edge"`
+	Injected        uint64      `json:"injected" jsonschema:"TCP resets that the other end did not send"`
+	AnsweredBetween uint64      `json:"answered_between" jsonschema:"replies from in between"`
+	KeptBetween     uint64      `json:"kept_between" jsonschema:"requests answered in between"`
+	diff.Shortages
+	ComparedBytes uint64          `json:"compared_bytes,omitempty" jsonschema:"of each datagram, where a capture cut them"`
+	Clock         diffClock       `json:"clock" jsonschema:"host's clock against edge's"`
+	Translation   []translation   `json:"translation" jsonschema:"translated addresses"`
+	Connections   diffConnections `json:"connections" jsonschema:"of consoles over TCP"`
+	ToServer      wayCounts       `json:"to_server" jsonschema:"requests"`
+	ToClient      wayCounts       `json:"to_client" jsonschema:"replies"`
+	Kinds         []kindCounts    `json:"kinds" jsonschema:"by server, message and way"`
+}
+
+type diffExtent struct {
+	PacketsEdge uint64 `json:"packets_edge" jsonschema:"packets of edge that were judged"`
+	PacketsHost uint64 `json:"packets_host" jsonschema:"packets of host that were judged"`
+}
+
+func summaryOf(r *diff.Result) *diffSummary {
+	edge, host := &r.Captures[diff.Edge], &r.Captures[diff.Host]
+	s := &diffSummary{
+		named:           named{schema, "summary"},
+		PacketsEdge:     edge.Packets,
+		DatagramsEdge:   edge.Datagrams,
+		OutsideEdge:     r.Outside(diff.Edge),
+		UnmatchedEdge:   r.Unwanted[diff.Edge],
+		SegmentsEdge:    edge.Segments,
+		TCPEdge:         edge.TCP,
+		OthersEdge:      edge.Others,
+		CutEdge:         edge.Cut,
+		IncompleteEdge:  edge.Incomplete,
+		UncapturedEdge:  r.Uncaptured(diff.Edge),
+		PacketsHost:     host.Packets,
+		DatagramsHost:   host.Datagrams,
+		OutsideHost:     r.Outside(diff.Host),
+		UnmatchedHost:   r.Unwanted[diff.Host],
+		SegmentsHost:    host.Segments,
+		TCPHost:         host.TCP,
+		OthersHost:      host.Others,
+		CutHost:         host.Cut,
+		IncompleteHost:  host.Incomplete,
+		UncapturedHost:  r.Uncaptured(diff.Host),
+		Matched:         r.Matched(),
+		Lost:            r.Count(diff.Lost),
+		Extra:           r.Count(diff.Extra),
+		Retransmitted:   r.Count(diff.Retransmitted),
+		Late:            r.Count(diff.Late),
+		Duplicated:      r.Count(diff.Duplicated),
+		Reordered:       r.Count(diff.Reordered),
+		Changed:         r.Count(diff.Changed),
+		Reframed:        r.Reframed,
+		Injected:        r.Count(diff.Injected),
+		AnsweredBetween: r.Total(diff.ToClient).Answered,
+		KeptBetween:     r.Total(diff.ToServer).Kept,
+		Shortages:       r.Shortages,
+		ComparedBytes:   uint64(r.ComparedTo),
+		Clock:           clockOf(&r.Clock),
+		Translation:     transform(r.Translations, translationOf),
+		Connections:     connectionsOf(&r.Connections),
+		ToServer:        wayCountsOf(r, diff.ToServer),
+		ToClient:        wayCountsOf(r, diff.ToClient),
+		Kinds:           transform(r.Rows, func(row *diff.Row) kindCounts { return kindCountsOf(r, row) }),
+	}
 	if r.IsInterrupted {
-		w.object("interrupted")
-		w.uint("packets_edge", r.Compared[diff.Edge])
-		w.uint("packets_host", r.Compared[diff.Host])
-		w.close('}')
+		s.Interrupted = &diffExtent{r.Compared[diff.Edge], r.Compared[diff.Host]}
 	}
-	for s, name := range [...]string{"edge", "host"} {
-		n := &r.Captures[s]
-		w.uint("packets_"+name, n.Packets)
-		w.uint("datagrams_"+name, n.Datagrams)
-		w.uint("outside_"+name, r.Counts[s][diff.Outside][0]+r.Counts[s][diff.Outside][1]+r.Counts[s][diff.Outside][2])
-		w.uint("unmatched_"+name, r.Unwanted[s])
-		w.uint("segments_"+name, n.Segments)
-		w.uint("tcp_"+name, n.TCP)
-		w.uint("others_"+name, n.Others)
-		w.uint("cut_"+name, n.Cut)
-		w.uint("incomplete_"+name, n.Incomplete)
-		w.uint("uncaptured_"+name, r.Uncaptured(diff.Side(s)))
-	}
-	w.uint("matched", r.Matched())
-	w.uint("lost", r.Count(diff.Lost))
-	w.uint("extra", r.Count(diff.Extra))
-	w.uint("retransmitted", r.Count(diff.Retransmitted))
-	w.uint("late", r.Count(diff.Late))
-	w.uint("duplicated", r.Count(diff.Duplicated))
-	w.uint("reordered", r.Count(diff.Reordered))
-	w.uint("changed", r.Count(diff.Changed))
-	w.uint("reframed", r.Reframed)
-	w.uint("injected", r.Count(diff.Injected))
-	w.uint("answered_between", r.Total(diff.ToClient).Answered)
-	w.uint("kept_between", r.Total(diff.ToServer).Kept)
-	w.uint("judged_early", r.JudgedEarly)
-	w.uint("unlisted", r.Unlisted)
-	w.uint("untracked", r.Untracked)
-	w.uint("no_row", r.NoRow)
-	w.uint("no_kind", r.NoKind)
-	w.uint("no_bytes", r.NoBytes)
-	w.uint("no_sets", r.NoSets)
-	w.uint("no_pieces", r.NoPieces)
-	w.uint("servers_evicted", r.ServersEvicted)
-	w.uint("replies_evicted", r.RepliesEvicted)
-	w.uint("connections_evicted", r.ConnsEvicted)
-	if r.ComparedTo > 0 {
-		w.uint("compared_bytes", uint64(r.ComparedTo))
-	}
-	writeClock(w, &r.Clock)
-	w.list("translation", len(r.Translations), func(i int) {
-		t := &r.Translations[i]
-		w.text("edge", t.Edge.String())
-		w.text("host", t.Host.String())
-		w.uint("datagrams", uint64(t.Datagrams))
-		w.key("server")
-		w.dst = append(w.dst, boolean(t.IsServer)...)
-		if t.IsTCP {
-			w.key("tcp")
-			w.dst = append(w.dst, "true"...)
-		}
-	})
-	writeConnections(w, &r.Connections)
-	for _, way := range [...]diff.Way{diff.ToServer, diff.ToClient} {
-		w.object(way.String())
-		writeRowCounts(w, r.Total(way))
-		if limit, ok := r.Sizes[way].Limit(); ok {
-			w.object("size_limit")
-			w.uint("through", uint64(limit.Through))
-			w.uint("lost_from", uint64(limit.Lost))
-			w.uint("above", limit.Above)
-			w.uint("lost_above", limit.LostAbove)
-			w.uint("below", limit.Below)
-			w.uint("lost_below", limit.LostBelow)
-			w.close('}')
-		}
-		w.close('}')
-	}
-	w.list("kinds", len(r.Rows), func(i int) { x.writeRow(w, r, &r.Rows[i]) })
-	w.close('}')
+	return s
 }
 
-// writeConnections writes how many connections over TCP are at both points, and those that are at one only.
-func writeConnections(w *writer, c *diff.Connections) {
-	w.object("connections")
-	w.uint("both", c.Both)
-	w.uint("edge_only", c.Only[diff.Edge])
-	w.uint("host_only", c.Only[diff.Host])
-	w.list("one_sided", len(c.OneSided), func(i int) {
-		x := &c.OneSided[i]
-		w.text("side", [...]string{"edge", "host"}[x.Side])
-		writeEnd(w, "server", x.Server)
-		writeEnd(w, "client", x.Client)
-		w.key("time")
-		w.dst = jsonw.Time(w.dst, x.Nanos)
-		w.uint("frame", x.Frame)
-		w.uint("segments", x.Segments)
-		w.key("answered")
-		w.dst = append(w.dst, boolean(x.IsAnswered)...)
-	})
-	w.close('}')
+type diffClock struct {
+	Pairs         uint64    `json:"pairs" jsonschema:"that the clocks were compared by"`
+	Doubtful      onlyTrue  `json:"doubtful,omitempty" jsonschema:"whether both have too little in common to be of the same traffic"`
+	Offset        *number   `json:"offset_ms,omitempty" jsonschema:"of host's clock"`
+	Error         *quantity `json:"error_ms,omitempty" jsonschema:"of the offset, at most"`
+	Drift         *number   `json:"drift_ppm,omitempty" jsonschema:"of host's clock"`
+	DriftError    *number   `json:"drift_error_ppm,omitempty" jsonschema:"of the drift"`
+	Reversed      *bool     `json:"reversed,omitempty" jsonschema:"whether clients are behind host"`
+	UsualToServer *number   `json:"usual_to_server_ms,omitempty" jsonschema:"usual time on the way"`
+	UsualToClient *number   `json:"usual_to_client_ms,omitempty" jsonschema:"usual time on the way"`
 }
 
-func boolean(b bool) string {
-	if b {
-		return "true"
+func clockOf(c *diff.Clock) diffClock {
+	x := diffClock{Pairs: uint64(c.Pairs), Doubtful: onlyTrue(c.IsDoubtful)}
+	if c.Pairs == 0 {
+		return x
 	}
-	return "false"
+	x.Offset, x.Reversed = new(exactMillis(c.Offset)), &c.IsReversed
+	x.UsualToServer = new(exactMillis(c.Usual(diff.ToServer)))
+	x.UsualToClient = new(exactMillis(c.Usual(diff.ToClient)))
+	if !c.IsOneWay {
+		x.Error = new(quantity(exactMillis(c.Error)))
+	}
+	if c.DriftError > 0 { // else there are too few
+		x.Drift, x.DriftError = new(short(number(c.Drift*1e6))), new(short(number(c.DriftError*1e6)))
+	}
+	return x
 }
 
-func writeClock(w *writer, c *diff.Clock) {
-	w.object("clock")
-	w.uint("pairs", uint64(c.Pairs))
-	if c.IsDoubtful {
-		w.key("doubtful")
-		w.dst = append(w.dst, "true"...)
-	}
-	if c.Pairs > 0 {
-		w.float("offset_ms", float64(c.Offset)/1e6)
-		if !c.IsOneWay {
-			w.float("error_ms", float64(c.Error)/1e6)
-		}
-		if c.DriftError > 0 { // else there are too few
-			w.ratio("drift_ppm", c.Drift*1e6)
-			w.ratio("drift_error_ppm", c.DriftError*1e6)
-		}
-		w.key("reversed")
-		w.dst = append(w.dst, boolean(c.IsReversed)...)
-		for _, way := range [...]diff.Way{diff.ToServer, diff.ToClient} {
-			w.float("usual_"+way.String()+"_ms", float64(c.Usual(way))/1e6)
-		}
-	}
-	w.close('}')
+type translation struct {
+	Edge      netip.AddrPort `json:"edge" jsonschema:"address there"`
+	Host      netip.AddrPort `json:"host" jsonschema:"address there"`
+	Datagrams uint64         `json:"datagrams" jsonschema:"with it"`
+	Server    bool           `json:"server" jsonschema:"whether it is a server's"`
+	TCP       onlyTrue       `json:"tcp,omitempty" jsonschema:"whether the port is of TCP"`
 }
 
-func (x *Diff) writeRow(w *writer, r *diff.Result, row *diff.Row) {
-	writeEnd(w, "server", row.Server)
-	writeKind(w, r, row.Kind)
-	w.text("way", row.Way.String())
-	writeRowCounts(w, row)
-	w.key("filtered")
-	w.dst = append(w.dst, boolean(r.IsFiltered(row))...)
-	for s, name := range [...]string{"edge", "host"} {
-		if f := row.FirstLost[s]; f > 0 {
-			w.uint("first_missing_frame_"+name, f)
-		}
-	}
+func translationOf(t *diff.Translation) translation {
+	return translation{t.Edge, t.Host, uint64(t.Datagrams), t.IsServer, onlyTrue(t.IsTCP)}
 }
 
-func writeRowCounts(w *writer, row *diff.Row) {
-	w.uint("sent", row.Sent)
-	w.uint("arrived", row.Arrived)
-	w.uint("missing", row.Missing())
-	w.uint("kept_between", row.Kept)
-	w.uint("retransmitted", row.Retransmitted)
-	w.uint("late", row.Late)
-	w.uint("reordered", row.Reordered)
-	w.uint("changed", row.Changed)
-	w.uint("duplicated", row.Duplicated)
-	w.uint("uncaptured", row.Uncaptured)
-	w.uint("reframed", row.Reframed)
-	w.uint("appeared", row.Appeared)
-	w.uint("injected", row.Injected)
-	w.uint("answered_between", row.Answered)
-	w.uint("outside", row.Outside)
+// diffConnections counts connections over TCP, and lists the first ones that are at one point only.
+type diffConnections struct {
+	Both     uint64     `json:"both" jsonschema:"at both points"`
+	EdgeOnly uint64     `json:"edge_only" jsonschema:"at edge only"`
+	HostOnly uint64     `json:"host_only" jsonschema:"at host only"`
+	OneSided []oneSided `json:"one_sided" jsonschema:"the first ones that are at one point only"`
+}
+
+type oneSided struct {
+	Side     sideName    `json:"side" jsonschema:"where it is"`
+	Server   optionalEnd `json:"server" jsonschema:"as named there"`
+	Client   optionalEnd `json:"client" jsonschema:"as named there"`
+	Time     moment      `json:"time" jsonschema:"of its first segment, in host's clock"`
+	Frame    frame       `json:"frame" jsonschema:"of its first segment"`
+	Segments uint64      `json:"segments" jsonschema:"of it"`
+	Answered bool        `json:"answered" jsonschema:"whether something accepted it"`
+}
+
+func connectionsOf(c *diff.Connections) diffConnections {
+	return diffConnections{c.Both, c.Only[diff.Edge], c.Only[diff.Host], transform(c.OneSided, func(x *diff.Connection) oneSided {
+		return oneSided{
+			Side:     [...]sideName{"edge", "host"}[x.Side],
+			Server:   optionalEnd(x.Server),
+			Client:   optionalEnd(x.Client),
+			Time:     moment(x.Nanos),
+			Frame:    frame(x.Frame),
+			Segments: x.Segments,
+			Answered: x.IsAnswered,
+		}
+	})}
+}
+
+// rowCounts are the counts of what went one way.
+type rowCounts struct {
+	Sent    uint64 `json:"sent" jsonschema:"datagrams that were sent"`
+	Arrived uint64 `json:"arrived" jsonschema:"that arrived"`
+	Missing uint64 `json:"missing" jsonschema:"that did not"`
+	diff.Fates
+	Slowest *number `json:"slowest_ms,omitempty" jsonschema:"longest time on the way"`
+}
+
+func rowCountsOf(row *diff.Row) rowCounts {
+	c := rowCounts{Sent: row.Sent, Arrived: row.Arrived, Missing: row.Missing(), Fates: row.Fates}
 	if row.Arrived > 0 {
-		w.float("slowest_ms", float64(row.Slowest)/1e6)
+		c.Slowest = new(exactMillis(row.Slowest))
+	}
+	return c
+}
+
+type wayCounts struct {
+	rowCounts
+	SizeLimit *diff.SizeLimit `json:"size_limit,omitempty" jsonschema:"a size above which datagrams are lost"`
+}
+
+func wayCountsOf(r *diff.Result, way diff.Way) wayCounts {
+	c := wayCounts{rowCounts: rowCountsOf(r.Total(way))}
+	if limit, ok := r.Sizes[way].Limit(); ok {
+		c.SizeLimit = &limit
+	}
+	return c
+}
+
+type kindCounts struct {
+	Server   optionalEnd `json:"server" jsonschema:"one of several where it is null"`
+	Protocol string      `json:"protocol,omitempty" jsonschema:"of the message"`
+	Message  string      `json:"message" jsonschema:"type of the message"`
+	Way      wayName     `json:"way" jsonschema:"where it goes"`
+	rowCounts
+	Filtered         bool  `json:"filtered" jsonschema:"whether it looks filtered"`
+	FirstMissingEdge frame `json:"first_missing_frame_edge,omitempty" jsonschema:"of the first lost one"`
+	FirstMissingHost frame `json:"first_missing_frame_host,omitempty" jsonschema:"of the first one that was not sent"`
+}
+
+func kindCountsOf(r *diff.Result, row *diff.Row) kindCounts {
+	protocol, message := r.Name(row.Kind)
+	return kindCounts{
+		Server:           optionalEnd(row.Server),
+		Protocol:         protocol,
+		Message:          message,
+		Way:              wayName(row.Way.String()),
+		rowCounts:        rowCountsOf(row),
+		Filtered:         r.IsFiltered(row),
+		FirstMissingEdge: frame(row.FirstLost[diff.Edge]),
+		FirstMissingHost: frame(row.FirstLost[diff.Host]),
 	}
 }
 
-func writeEnd(w *writer, name string, a netip.AddrPort) {
-	w.key(name)
-	if !a.IsValid() {
-		w.dst = append(w.dst, "null"...)
-		return
-	}
-	w.dst = jsonw.Text(w.dst, a.String())
+// difference is a datagram, or a pair of them. What it has of a point is absent if it is not there.
+type difference struct {
+	Schema        int           `json:"schema"`
+	Class         className     `json:"class" jsonschema:"what became of it"`
+	Way           wayName       `json:"way" jsonschema:"where it goes"`
+	Time          moment        `json:"time" jsonschema:"in host's clock"`
+	Server        optionalEnd   `json:"server" jsonschema:"of its flow"`
+	Client        optionalEnd   `json:"client" jsonschema:"of its flow"`
+	Protocol      string        `json:"protocol,omitempty" jsonschema:"of the message"`
+	Message       string        `json:"message" jsonschema:"type of the message"`
+	FrameEdge     frame         `json:"frame_edge,omitempty" jsonschema:"at edge"`
+	LengthEdge    *uint16       `json:"length_edge,omitempty" jsonschema:"of payload"`
+	TTLEdge       *uint8        `json:"ttl_edge,omitempty" jsonschema:"time to live"`
+	DatagramsEdge *uint16       `json:"datagrams_edge,omitempty" jsonschema:"of a message in other datagrams: how many"`
+	FrameHost     frame         `json:"frame_host,omitempty" jsonschema:"at host"`
+	LengthHost    *uint16       `json:"length_host,omitempty" jsonschema:"of payload"`
+	TTLHost       *uint8        `json:"ttl_host,omitempty" jsonschema:"time to live"`
+	DatagramsHost *uint16       `json:"datagrams_host,omitempty" jsonschema:"of a message in other datagrams: how many"`
+	Delay         *number       `json:"delay_ms,omitempty" jsonschema:"time on the way"`
+	Request       frame         `json:"request_frame,omitempty" jsonschema:"of an answer from in between: its request"`
+	SameAs        frame         `json:"same_bytes_frame,omitempty" jsonschema:"of such an answer: the reply that it repeats"`
+	Age           *number       `json:"age_ms,omitempty" jsonschema:"of these bytes"`
+	UsualTTL      uint8         `json:"usual_ttl,omitempty" jsonschema:"of the server's own replies"`
+	Changed       []changedPart `json:"changed,omitempty" jsonschema:"what was changed"`
+	ChangedMore   uint64        `json:"changed_more,omitempty" jsonschema:"fields that are not listed"`
 }
 
-func writeKind(w *writer, r *diff.Result, kind uint16) {
-	protocol, message := r.Name(kind)
-	if protocol != "" {
-		w.text("protocol", protocol)
-	}
-	w.text("message", message)
-}
-
-func (x *Diff) writeDifference(w *writer, r *diff.Result, d *diff.Difference) {
-	w.open('{')
-	w.uint("schema", schema)
-	w.text("class", d.Class.String())
-	w.text("way", d.Way.String())
-	w.key("time")
-	w.dst = jsonw.Time(w.dst, d.Nanos)
+func (x *Diff) differenceOf(r *diff.Result, d *diff.Difference) *difference {
 	server, client := r.Ends(d)
-	writeEnd(w, "server", server)
-	writeEnd(w, "client", client)
-	writeKind(w, r, d.Kind)
-	isPair := true
-	for s, name := range [...]string{"edge", "host"} {
-		if d.Frames[s] == 0 {
-			isPair = false
-			continue
-		}
-		w.uint("frame_"+name, d.Frames[s])
-		w.uint("length_"+name, uint64(d.Sizes[s]))
-		w.uint("ttl_"+name, uint64(d.TTL[s]))
-		if d.Class == diff.Reframed {
-			w.uint("datagrams_"+name, uint64(d.Count[s]))
-			isPair = false
-		}
+	protocol, message := r.Name(d.Kind)
+	out := &difference{
+		Schema:    schema,
+		Class:     className(d.Class.String()),
+		Way:       wayName(d.Way.String()),
+		Time:      moment(d.Nanos),
+		Server:    optionalEnd(server),
+		Client:    optionalEnd(client),
+		Protocol:  protocol,
+		Message:   message,
+		FrameEdge: frame(d.Frames[diff.Edge]),
+		FrameHost: frame(d.Frames[diff.Host]),
+		Request:   frame(d.Request),
+		SameAs:    frame(d.SameAs),
+		UsualTTL:  d.UsualTTL,
 	}
-	if isPair {
-		w.float("delay_ms", float64(d.Delay)/1e6)
+	isEdge, isHost := d.Frames[diff.Edge] > 0, d.Frames[diff.Host] > 0
+	if isEdge {
+		out.LengthEdge, out.TTLEdge = &d.Sizes[diff.Edge], &d.TTL[diff.Edge]
 	}
-	if d.Request > 0 {
-		w.uint("request_frame", d.Request)
+	if isHost {
+		out.LengthHost, out.TTLHost = &d.Sizes[diff.Host], &d.TTL[diff.Host]
+	}
+	switch {
+	case d.Class == diff.Reframed:
+		out.DatagramsEdge, out.DatagramsHost = ifAny(d.Count[diff.Edge]), ifAny(d.Count[diff.Host])
+	case isEdge && isHost:
+		out.Delay = new(exactMillis(d.Delay))
 	}
 	if d.SameAs > 0 {
-		w.uint("same_bytes_frame", d.SameAs)
-		w.float("age_ms", float64(d.Age)/1e6)
-	}
-	if d.UsualTTL > 0 {
-		w.uint("usual_ttl", uint64(d.UsualTTL))
+		out.Age = new(exactMillis(d.Age))
 	}
 	if d.Class == diff.Changed {
-		x.writeParts(w, r, d)
+		parts, more := r.Parts(x.Registry, d)
+		out.Changed, out.ChangedMore = transform(parts, x.changedPartOf), uint64(more)
 	}
-	w.close('}')
+	return out
 }
 
-// writeParts writes what was changed: fields with their values, or where bytes differ.
-func (x *Diff) writeParts(w *writer, r *diff.Result, d *diff.Difference) {
-	parts, more := r.Parts(x.Registry, d)
-	if len(parts) == 0 {
-		return
-	}
+// changedPart is a field with its values, or where bytes differ.
+type changedPart struct {
+	Field      string     `json:"field" jsonschema:"name of the field, or where the bytes are"`
+	From       fieldValue `json:"from,omitempty" jsonschema:"at the sender"`
+	FromLength *uint64    `json:"from_length,omitempty" jsonschema:"of hidden bytes"`
+	To         fieldValue `json:"to,omitempty" jsonschema:"at the receiver"`
+	ToLength   *uint64    `json:"to_length,omitempty" jsonschema:"of hidden bytes"`
+}
+
+func (x *Diff) changedPartOf(p *diff.Part) changedPart {
+	out := changedPart{Field: p.Name}
+	out.From, out.FromLength = x.valueOf(p, &p.Values[0])
+	out.To, out.ToLength = x.valueOf(p, &p.Values[1])
+	return out
+}
+
+// valueOf returns one form of a part, if it has that, or the length of bytes that may be secret.
+func (x *Diff) valueOf(p *diff.Part, v *diff.Value) (value fieldValue, length *uint64) {
 	renderer := Renderer{opt: x.Options}
-	w.list("changed", len(parts), func(i int) {
-		p := &parts[i]
-		w.text("field", p.Name)
-		for j, name := range [...]string{"from", "to"} {
-			switch v := &p.Values[j]; {
-			case v.Field != nil:
-				w.key(name)
-				w.dst, _ = renderer.appendValue(w.dst, v.Msg, v.Field)
-			case p.Def == nil && v.Bytes == nil:
-			case p.Def == nil && x.ShowSecrets:
-				w.key(name)
-				w.dst = jsonw.Hex(w.dst, v.Bytes)
-			case p.Def == nil:
-				w.uint(name+"_length", uint64(len(v.Bytes)))
-			}
-		}
-	})
-	if more > 0 {
-		w.uint("changed_more", uint64(more))
+	switch {
+	case v.Field != nil:
+		value, _ = renderer.appendValue(nil, v.Msg, v.Field)
+	case p.Def == nil && v.Bytes != nil && x.ShowSecrets:
+		value = fieldValue(jsonw.Hex(nil, v.Bytes))
+	case p.Def == nil && v.Bytes != nil:
+		length = new(uint64(len(v.Bytes)))
 	}
+	return value, length
 }

@@ -53,7 +53,9 @@ func otherRecords() []Record {
 		{"limits", "what a limiter of an engine would have refused at a server", "floods --limits", limitsRecord()},
 		{"rules", "thresholds, rules and features of the detector", "floods --explain", rulesRecord()},
 		{"stats", "what a capture comes to", "stats, report", statsRecord()},
-	}, diffRecords(), vantageRecords(), []Record{{"report", "all parts of a report as one object", "report", reportRecord()}})
+		{"summary", "two captures of the same traffic, compared", "diff, as the first line", ofRecord("summary", 1)},
+		{"difference", "a datagram that is not the same at both points", "diff", ofRecord("difference", 1)},
+	}, vantageRecords(), []Record{{"report", "all parts of a report as one object", "report", reportRecord()}})
 }
 
 func findingRecord() shape {

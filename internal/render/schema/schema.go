@@ -1,8 +1,9 @@
 // Package schema makes the JSON Schema of what qsniff writes with -o json. It is made of the definitions that
 // the renderer uses: fields and types of messages from their protocols, the counters from their list, the names of
-// severities, kinds and outcomes from their types, what encoding/json writes from the types that it is given. What
-// internal/render/jsonl names in its code is named here once more, as the records of records.go and its neighbours; a test holds every output of
-// every capture to them, and them to these outputs, so that neither has a name that the other has not.
+// severities, kinds and outcomes from their types, records from the structs of internal/render/jsonl. Records that
+// jsonl writes member by member are named in records.go and its neighbours once more; a test compares every
+// output of every capture with the schema, and the schema with these outputs, so that neither has a name that the
+// other has not.
 package schema
 
 import (
@@ -103,6 +104,12 @@ func each(v any, f func(shape)) {
 	switch v := v.(type) {
 	case shape:
 		f(v)
+		for _, x := range v {
+			each(x, f)
+		}
+	case map[string]any:
+		each(shape(v), f)
+	case []any:
 		for _, x := range v {
 			each(x, f)
 		}

@@ -133,7 +133,7 @@ func (p *diffPage) writeAdvice() {
 	for _, way := range [...]diff.Way{diff.ToServer, diff.ToClient} {
 		if l, ok := p.r.Sizes[way].Limit(); ok {
 			p.writeLine(0, "%s, loss is by size: of payloads from %s bytes on (IPv4 packets from %s) %s of %s are lost, of those up to %s bytes %s of %s. Do: look for an MTU or a filter of fragments between the points, and have the server send smaller parts.",
-				wayWords[way], grouped(uint64(l.Lost)), grouped(uint64(l.Lost+ipHeaders)), grouped(l.LostAbove), grouped(l.Above), grouped(uint64(l.Through)), grouped(l.LostBelow), grouped(l.Below))
+				wayWords[way], grouped(l.Lost), grouped(l.Lost+ipHeaders), grouped(l.LostAbove), grouped(l.Above), grouped(l.Through), grouped(l.LostBelow), grouped(l.Below))
 		}
 	}
 	const most = 4 // chosen: the summary stays on one screen

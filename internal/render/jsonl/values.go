@@ -1,0 +1,147 @@
+package jsonl
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/netip"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"qsniff/internal/app/diff"
+	"qsniff/internal/base/jsonw"
+)
+
+// Records other than messages, exchanges and connections are structs, written by encoding/json. The
+// schema is derived from the same structs: a jsonschema tag describes a member, one that begins with
+// "experimental: " makes no promise to stay. A member is absent where its tag has omitempty or
+// omitzero and it has no value; it is a pointer where zero is a value.
+
+// The values of members whose form in JSON is not that of their type.
+type (
+	// text may have bytes of the network.
+	text string
+	// number may be of any sign; one that is not finite is null.
+	number float64
+	// quantity is not negative.
+	quantity float64
+	// moment is a Unix time in nanoseconds.
+	moment int64
+	// frame is the number of a packet.
+	frame uint64
+	// target is a server, a host, a network or a source.
+	target string
+	// optionalEnd is an address and port, null where it is not valid.
+	optionalEnd netip.AddrPort
+	// onlyTrue is absent where it is false.
+	onlyTrue bool
+	// fieldValue is the value of a field, or the bytes of one.
+	fieldValue json.RawMessage
+
+	wayName   string
+	className string
+	sideName  string
+)
+
+func (t text) MarshalJSON() ([]byte, error) { return jsonw.Text(nil, string(t)), nil }
+func (v number) MarshalJSON() ([]byte, error) {
+	b, _ := jsonw.Float(nil, float64(v), 64)
+	return b, nil
+}
+func (v quantity) MarshalJSON() ([]byte, error)   { return number(v).MarshalJSON() }
+func (m moment) MarshalJSON() ([]byte, error)     { return jsonw.Time(nil, int64(m)), nil }
+func (v fieldValue) MarshalJSON() ([]byte, error) { return v, nil }
+
+func (e optionalEnd) MarshalJSON() ([]byte, error) {
+	if end := netip.AddrPort(e); end.IsValid() {
+		return jsonw.Text(nil, end.String()), nil
+	}
+	return []byte("null"), nil
+}
+
+// short returns v with four digits, which is as much as a ratio means.
+func short[T ~float64](v T) T {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', 4, 64), 64)
+	if err != nil {
+		return v
+	}
+	return T(rounded)
+}
+
+// millis returns a duration in milliseconds, with three digits after the point.
+func millis(d time.Duration) quantity { return quantity(d.Microseconds()) / 1e3 }
+
+// exactMillis returns nanoseconds in milliseconds.
+func exactMillis[T ~int64](nanos T) number { return number(nanos) / 1e6 }
+
+// ifAny returns v, or nil if it is zero: the member is absent then.
+func ifAny[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
+}
+
+// transform returns the elements that f makes of those of a list. It is never nil, which would be null.
+func transform[T, U any](all []T, f func(*T) U) []U {
+	made := make([]U, len(all))
+	for i := range all {
+		made[i] = f(&all[i])
+	}
+	return made
+}
+
+// appendLine appends a record and the end of its line.
+func appendLine(dst []byte, record any) []byte {
+	out := bytes.NewBuffer(dst)
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(record); err != nil {
+		panic(err) // a type without a form in JSON: a mistake that the first record shows
+	}
+	return out.Bytes()
+}
+
+// named begins the records that have a name.
+type named struct {
+	Schema int    `json:"schema"`
+	Record string `json:"record"`
+}
+
+// Types are the types of records, by name.
+var Types = map[string]reflect.Type{
+	"summary":    reflect.TypeFor[diffSummary](),
+	"difference": reflect.TypeFor[difference](),
+}
+
+// Forms are the forms of those values in the schema, which defines what they refer to.
+var Forms = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[text]():           {Type: "string"},
+	reflect.TypeFor[number]():         {Type: "number"},
+	reflect.TypeFor[quantity]():       {Type: "number", Minimum: new(0.0)},
+	reflect.TypeFor[moment]():         ref("time"),
+	reflect.TypeFor[frame]():          ref("frame"),
+	reflect.TypeFor[target]():         ref("target"),
+	reflect.TypeFor[netip.AddrPort](): ref("end"),
+	reflect.TypeFor[optionalEnd]():    {AnyOf: []*jsonschema.Schema{ref("end"), {Type: "null"}}},
+	reflect.TypeFor[onlyTrue]():       {Const: new(any(true))},
+	reflect.TypeFor[fieldValue]():     {Types: []string{"string", "number", "null"}},
+	reflect.TypeFor[wayName]():        {Enum: names(diff.UnknownWay, diff.ToClient)},
+	reflect.TypeFor[className]():      {Enum: names(diff.Retransmitted, diff.AnsweredBetween)},
+	reflect.TypeFor[sideName]():       {Enum: []any{"edge", "host"}},
+}
+
+func ref(name string) *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/" + name} }
+
+// names lists what the values from first to last are called.
+func names[T interface {
+	~uint8
+	String() string
+}](first, last T) (all []any) {
+	for v := first; v <= last; v++ {
+		all = append(all, v.String())
+	}
+	return all
+}
