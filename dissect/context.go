@@ -1,9 +1,22 @@
+// Package dissect turns one datagram, or one record of a stream, into a flat
+// list of annotated fields. It knows bytes, not packets: no sockets, no clocks,
+// no I/O. Between messages it keeps only the state that a protocol over TCP has for a
+// connection (Session). Joining is the work of reassembly, pairing and memory are that of
+// track, and the renderers decide how a field looks.
+//
+// A Dissector handles the datagrams of a protocol, a StreamDissector its connections. Other
+// facts of a protocol are declared in its Proto and its Types: patterns (Pattern) for packet
+// filters and firewall rules, tokens (Token) for the proofs of sources, roles (Asked) for
+// counts of questions, sentences (Operator) for advice.
+//
+// Package example is a protocol to begin with; CONTRIBUTING.md has the steps.
 package dissect
 
 import (
 	"net/netip"
 
 	"qsniff/internal/base/console"
+	"qsniff/reassembly"
 	"qsniff/reassembly/wire"
 )
 
@@ -39,7 +52,7 @@ type Context struct {
 	// Passwords are the passwords that the client of the flow sent its server so far, which
 	// texts of either may repeat; nil if there are none.
 	Passwords *console.Passwords
-	// Unread is set where nobody reads the texts of the message: the secrets in them need not
+	// Unread is set where the run shows no texts of messages: the secrets in them need not
 	// be found. It is the same for all messages of a run.
 	Unread bool
 	// Disputed is set for Dissect and Learn where bytes of the message came twice with
@@ -92,7 +105,7 @@ type Dissector interface {
 // Neighbour is implemented by a Dissector that shares bytes with another game and
 // knows that game by other messages of it.
 type Neighbour interface {
-	// Foreign reports whether b, which nobody claimed, is such a message, and whether
+	// Foreign reports whether b, which no protocol claimed, is such a message, and whether
 	// a server sent it.
 	Foreign(c *Context, b []byte) (reply, ok bool)
 }
@@ -121,15 +134,15 @@ const (
 	AskLogin                           // whether a password is right
 )
 
-// What the roles have in common.
+// Sets of questions.
 const (
 	// Queries are the questions that every client asks of a server: the ones that a
 	// server may answer in part only, or answer after a challenge.
 	Queries = AskInfo | AskPlayers | AskRules
 	// Describing are the questions whose answers say what a server is: name, map, players.
 	Describing = AskInfo | AskStatus | AskBrowse | AskPresence
-	// Informing are the questions whose answers have data that nobody has to log in for:
-	// such answers are worth sending to a victim.
+	// Informing are the questions that are answered with data without a login: such answers
+	// are worth sending to a victim.
 	Informing = Queries | AskServers | AskStatus | AskBrowse | AskPresence
 	// Public are the questions of clients that look for servers or at them, and neither
 	// join nor administer.
@@ -145,3 +158,50 @@ func (a Asked) First() Asked { return a & -a }
 
 // Has reports whether a has any of the roles in b.
 func (a Asked) Has(b Asked) bool { return a&b != 0 }
+
+// Joiner is implemented by a Dissector whose servers cut long replies into datagrams
+// in a way of their own.
+type Joiner interface {
+	Dissector
+	// NewAssembler returns what joins such replies, in fixed memory, and gives each to
+	// deliver.
+	NewAssembler(deliver func(*Joined)) Assembler
+}
+
+// Assembler joins the fragments of any number of flows. It is not fit for concurrent
+// use, and has no clock: times are packet times, which do not go back.
+type Assembler interface {
+	// MayTake reports whether b, a datagram, looks like a fragment at all.
+	MayTake(b []byte) bool
+	// Take adds a datagram that looks like a fragment and reports whether it is one: if
+	// not, it is a message of its own and nothing was kept. c is the datagram's, with
+	// what its receiver asked. Replies that become complete, that are evicted for room
+	// or that expired are delivered before Take returns.
+	Take(c *Context, d *Datagram) bool
+	// Tick delivers, incomplete, the replies that have expired at nanos.
+	Tick(nanos int64)
+	// Flush ends the capture at nanos: it delivers the rest, incomplete.
+	Flush(nanos int64)
+	Counters() reassembly.JoinCounters
+}
+
+// Datagram is one that may be a fragment. An Assembler copies the bytes that it keeps.
+type Datagram struct {
+	Data   []byte
+	Frame  uint64
+	Pieces []reassembly.Piece // fragments of IP that it came in; nil if that is Frame
+	Nanos  int64
+}
+
+// Joined is a reply, complete or not. All of it is valid during delivery only.
+type Joined struct {
+	Src, Dst netip.AddrPort
+	Cut      string             // what it was joined from; a constant
+	Lost     string             // what became of the rest; a constant, empty if there is all
+	Data     []byte             // of the fragments that are there
+	Run      int                // bytes of Data before the first gap
+	Parts    []reassembly.Piece // what each fragment brought, in the order of Data
+	Frames   []uint64           // in order of arrival
+	First    int64              // packet time of the first fragment that came
+	Last     int64              // and of the last one
+}

@@ -1,9 +1,11 @@
 package dissect
 
 import (
+	"strconv"
 	"strings"
 
 	"qsniff/dissect/finding"
+	"qsniff/internal/base/digits"
 	"qsniff/reassembly/wire"
 )
 
@@ -19,7 +21,7 @@ const (
 	Float // see Field.Float
 	Char  // a one-letter code: 'd'
 	Text  // the value is Message.Bytes(f)
-	Bytes // likewise, not text
+	Bytes // bytes of the message that are not text
 	Addr  // IPv4 or IPv6, with its big-endian port where two bytes are left over
 )
 
@@ -41,7 +43,7 @@ const (
 	TagPlayerCount // the players once more, among the tags
 	ServerID       // that the server is registered by, see Def.IsNobody
 	ReplyForm      // which optional fields the reply has
-	ListCount      // how many players a list is said to have
+	ListCount      // how many players a list declares
 	PlayerEntry    // of a list
 	PlayerName
 	PlayerTime // for which the player has been there, in seconds; not positive if that is unknown
@@ -124,8 +126,8 @@ type Type struct {
 	Name  string // "S2A_INFO_SRC"
 	Doc   string
 	Reply bool
-	// Notice marks a one-way message that the server sends: nobody asked for it,
-	// so its direction is that of a request, but the server is its source.
+	// Notice marks a one-way message that the server sends without a request: its direction
+	// is that of a request, but the server is its source.
 	Notice bool
 	// Asks names what a request asks for or what a reply gives; a weak reply is
 	// believed when its flow asked for it.
@@ -159,13 +161,13 @@ type Type struct {
 	// Prints is the text that a console sends in pieces, which end anywhere: a secret can lie
 	// across two messages. It is nil where messages have none.
 	Prints *Def
-	// Speech is set where people read what the ends say as a text.
+	// Speech is set where people read the messages of client and server as a text.
 	Speech *Speech
 }
 
 // Speech is how a transcript shows the messages of a type.
 type Speech struct {
-	// Text is the field with what is said: of a reply, in lines.
+	// Text is the field with the text: of a reply, in lines.
 	Text *Def
 	// Part is a field that a message has only if its text continues that of the message
 	// before it; nil if no message of the type continues another.
@@ -255,11 +257,11 @@ var Shared = []*Def{&Trailing, &Part, &HiddenPart, &Unread, &SplitSize, &SplitCR
 // differ in it, and servers answer all of them.
 type Form uint8
 
-// What a request may show.
+// Properties of a request.
 const (
 	NoToken    Form = 1 << iota // it has no Token where there is room for one
 	TokenOnes                   // a placeholder is in place of its Token, of bits that are all set
-	TokenZero                   // likewise, of bits that are all clear
+	TokenZero                   // its Token has all bits clear
 	BytesAfter                  // bytes follow that the protocol does not define
 	Padded                      // bytes of zero follow
 	WordNUL                     // it is a word that a NUL ends
@@ -281,4 +283,91 @@ type Plugin struct {
 type Omission struct {
 	Why  string
 	Defs []*Def
+}
+
+// Names of values that several protocols of the family share, for Def.Values.
+
+// HeaderName names the first four bytes of a message.
+func HeaderName(v uint64) string {
+	if int64(v) == -1 {
+		return "one datagram"
+	}
+	return ""
+}
+
+// ServerTypeName names the letter for the kind of server that answers.
+func ServerTypeName(v uint64) string {
+	switch v | 0x20 {
+	case 'd':
+		return "dedicated"
+	case 'l':
+		return "listen, or not said"
+	case 'p':
+		return "SourceTV or HLTV proxy"
+	}
+	return ""
+}
+
+// EnvironmentName names the letter for the operating system of the server.
+func EnvironmentName(v uint64) string {
+	switch v | 0x20 {
+	case 'l':
+		return "Linux"
+	case 'w':
+		return "Windows"
+	case 'm', 'o':
+		return "macOS"
+	}
+	return ""
+}
+
+// VisibilityName names the byte for whether a password is needed.
+func VisibilityName(v uint64) string {
+	switch v {
+	case 0:
+		return "public"
+	case 1:
+		return "password"
+	}
+	return ""
+}
+
+// SecuredName names the byte for whether Valve Anti-Cheat is on.
+func SecuredName(v uint64) string {
+	switch v {
+	case 0:
+		return "not secured"
+	case 1:
+		return "secured by VAC"
+	}
+	return ""
+}
+
+// Codes lists the findings that any protocol can raise.
+var Codes = []*finding.Code{&TooManyFields, &Deprecated}
+
+// TooManyFields is raised where a message has more than MaxFields fields.
+var TooManyFields = finding.Code{
+	ID: "LIM-01", Severity: finding.Warn, Fault: finding.Server,
+	Seen:  "a message with more values than a server has reason to send",
+	Means: "decoding stopped at the limit; the rest is shown as bytes",
+	Do:    "look at the sender: such messages are built to exhaust parsers",
+	Text: func(dst []byte, e *finding.Expert) []byte {
+		dst = append(dst, "decoding stopped after "...)
+		dst = strconv.AppendUint(dst, e.A, 10)
+		dst = append(dst, " fields, "...)
+		dst = strconv.AppendUint(dst, e.B, 10)
+		return append(dst, digits.Noun(e.B, " byte left undecoded", " bytes left undecoded")...)
+	},
+}
+
+// Deprecated is raised for a request that current engines ignore, a letter or a word.
+var Deprecated = finding.Code{
+	ID: "A2S-C07", Severity: finding.Note, Fault: finding.Client,
+	Seen:  "a request that current engines ignore",
+	Means: "many servers stay silent: that is no sign of a dead server",
+	Do:    "ask with A2S_INFO, or with A2S_PLAYER and challenge -1 for a challenge",
+	Text: func(dst []byte, _ *finding.Expert) []byte {
+		return append(dst, "obsolete request: most servers no longer answer it"...)
+	},
 }

@@ -1,11 +1,5 @@
 package dissect
 
-import (
-	"net/netip"
-
-	"qsniff/reassembly"
-)
-
 // Extent is a stretch of a message's data.
 type Extent struct{ Off, Len uint32 }
 
@@ -109,59 +103,261 @@ func (p *Parts) Note(s string) {
 	}
 }
 
-// Joiner is implemented by a Dissector whose servers cut long replies into datagrams
-// in a way of their own.
-type Joiner interface {
-	Dissector
-	// NewAssembler returns what joins such replies, in fixed memory, and gives each to
-	// deliver.
-	NewAssembler(deliver func(*Joined)) Assembler
+// Escape is a code that keeps certain bytes out of a text: Lead and the byte
+// after it stand for another one. A Lead before any other byte, or of
+// nothing, stands for itself.
+type Escape struct {
+	Lead  byte
+	Pairs []Pair
 }
 
-// Assembler joins the fragments of any number of flows. It is not fit for concurrent
-// use, and has no clock: times are packet times, which do not go back.
-type Assembler interface {
-	// MayTake reports whether b, a datagram, looks like a fragment at all.
-	MayTake(b []byte) bool
-	// Take adds a datagram that looks like a fragment and reports whether it is one: if
-	// not, it is a message of its own and nothing was kept. c is the datagram's, with
-	// what its receiver asked. Replies that become complete, that are evicted for room
-	// or that expired are delivered before Take returns.
-	Take(c *Context, d *Datagram) bool
-	// Tick delivers, incomplete, the replies that have expired at nanos.
-	Tick(nanos int64)
-	// Flush ends the capture at nanos: it delivers the rest, incomplete.
-	Flush(nanos int64)
-	Counters() reassembly.JoinCounters
+// Pair is one escape: a Lead and the byte After it stand for the byte Means.
+type Pair struct{ After, Means byte }
+
+// Inner reads little-endian values, in order, from pieces of a message that are
+// one string of escaped bytes when joined. An escape may begin in one piece and
+// end in the next, and the pieces may stand in any order on the wire. Values are
+// decoded as they are read; texts are kept in Message.Aux.
+//
+// The first failure sticks, as a Cursor's does. It changes no status: the message
+// around the pieces is whole, and the protocol's own finding names the fault.
+type Inner struct {
+	Parts
+	pieces []Extent
+	escape *Escape
+	place
+	size     int // decoded bytes in all
+	left     int // of them, not read yet
+	failedAt int // decoded bytes before the value that failed
+	failed   bool
 }
 
-// Datagram is one that may be a fragment. What is kept of it is copied.
-type Datagram struct {
-	Data   []byte
-	Frame  uint64
-	Pieces []reassembly.Piece // fragments of IP that it came in; nil if that is Frame
-	Nanos  int64
+// place is where the next wire byte lies: off bytes into a piece.
+type place struct {
+	piece int
+	off   uint32
 }
 
-// Joined is a reply, complete or not. All of it is valid during delivery only.
-type Joined struct {
-	Src, Dst netip.AddrPort
-	Cut      string             // what it was joined from; a constant
-	Lost     string             // what became of the rest; a constant, empty if there is all
-	Data     []byte             // of the fragments that are there
-	Run      int                // bytes of Data before the first gap
-	Parts    []reassembly.Piece // what each fragment brought, in the order of Data
-	Frames   []uint64           // in order of arrival
-	First    int64              // packet time of the first fragment that came
-	Last     int64              // and of the last one
+// Inner returns a reader. pieces must stay as they are while it is in use.
+func (c *Cursor) Inner(pieces []Extent, code *Escape) Inner {
+	in := Inner{Parts: c.Parts(Extent{}), pieces: pieces, escape: code}
+	for in.skipEnds() {
+		in.decodeByte()
+		in.size++
+	}
+	in.place, in.left = place{}, in.size
+	return in
 }
 
-// Joiners lists the protocols that cut replies in a way of their own.
-func (r *Registry) Joiners() (all []Joiner) {
-	for _, d := range r.all {
-		if j, ok := d.(Joiner); ok {
-			all = append(all, j)
+// OK reports whether every read so far succeeded.
+func (in *Inner) OK() bool { return !in.failed && !in.ended }
+
+// Left is how many decoded bytes are not read yet.
+func (in *Inner) Left() int { return in.left }
+
+// Stopped returns the offset of the value that was incomplete, and how many bytes
+// there are in all, both counted in decoded bytes; ok is false if no read failed.
+func (in *Inner) Stopped() (at, size int, ok bool) { return in.failedAt, in.size, in.failed }
+
+// skipEnds steps over the ends of pieces and reports whether a wire byte follows.
+func (in *Inner) skipEnds() bool {
+	for in.piece < len(in.pieces) && in.off == in.pieces[in.piece].Len {
+		in.piece++
+		in.off = 0
+	}
+	return in.piece < len(in.pieces)
+}
+
+// wireByte takes one wire byte, which is there.
+func (in *Inner) wireByte() (b byte, at uint32) {
+	at = in.pieces[in.piece].Off + in.off
+	in.off++
+	return in.m.Data[at], at
+}
+
+// decodeByte decodes the next byte, which is there. It is made of the wire bytes first
+// and last.
+func (in *Inner) decodeByte() (b byte, first, last uint32) {
+	b, first = in.wireByte()
+	if in.escape == nil || b != in.escape.Lead {
+		return b, first, first
+	}
+	here := in.place
+	if in.skipEnds() {
+		after, at := in.wireByte()
+		for _, p := range in.escape.Pairs {
+			if p.After == after {
+				return p.Means, first, at
+			}
 		}
 	}
-	return all
+	in.place = here
+	return b, first, first
+}
+
+// Peek returns the next decoded byte without reading it; 0 if there is none.
+func (in *Inner) Peek() byte {
+	if !in.skipEnds() {
+		return 0
+	}
+	here := in.place
+	b, _, _ := in.decodeByte()
+	in.place = here
+	return b
+}
+
+// wireOffset is the wire offset of the next byte, or where the last piece ends.
+func (in *Inner) wireOffset() uint32 {
+	if in.skipEnds() {
+		return in.pieces[in.piece].Off + in.off
+	}
+	if n := len(in.pieces); n > 0 {
+		return in.pieces[n-1].Off + in.pieces[n-1].Len
+	}
+	return 0
+}
+
+const elsewhere = "goes on in a page further up"
+
+// decode appends the next n bytes, which are there, to Aux. Their extent reaches
+// from the first to the last, or to the end of the piece if the next one stands
+// before it on the wire; then back is true.
+func (in *Inner) decode(n int) (at Extent, back bool) {
+	at.Off = in.wireOffset()
+	end := at.Off
+	for range n {
+		in.skipEnds()
+		b, first, last := in.decodeByte()
+		in.m.Aux = append(in.m.Aux, b)
+		switch {
+		case back:
+		case first < end:
+			back = true
+		case last < first:
+			end, back = first+1, true
+		default:
+			end = last + 1
+		}
+	}
+	in.left -= n
+	at.Len = end - at.Off
+	return at, back
+}
+
+// readValue reads n bytes as a field of d and leaves them at the end of Aux, from
+// start on; nil if they are not there, and the rest then becomes d's cut value.
+func (in *Inner) readValue(d *Def, n int) (f *Field, start int) {
+	start = len(in.m.Aux)
+	if !in.OK() {
+		return nil, start
+	}
+	left, have := in.left, min(n, in.left)
+	if start+have > maxAux {
+		in.stop(left)
+		return nil, start
+	}
+	if n > left {
+		in.failed, in.failedAt = true, in.size-left
+		if left == 0 {
+			return nil, start
+		}
+	}
+	at, back := in.decode(have)
+	if f = in.add(d, at, 0, left); f == nil {
+		in.m.Aux = in.m.Aux[:start]
+		return nil, start
+	}
+	if back {
+		f.Note = elsewhere
+	}
+	if in.failed {
+		f.Flags |= Cut
+	}
+	return f, start
+}
+
+// Uint reads a number of n bytes, at most 8.
+func (in *Inner) Uint(d *Def, n int) (v uint64) {
+	f, start := in.readValue(d, n)
+	b := in.m.Aux[start:]
+	in.m.Aux = in.m.Aux[:start]
+	if f == nil || in.failed {
+		return 0
+	}
+	for i := len(b) - 1; i >= 0; i-- {
+		v = v<<8 | uint64(b[i])
+	}
+	f.Num = v
+	return v
+}
+
+// U8 reads one byte.
+func (in *Inner) U8(d *Def) uint8 { return uint8(in.Uint(d, 1)) }
+
+// U16 reads a 16-bit number.
+func (in *Inner) U16(d *Def) uint16 { return uint16(in.Uint(d, 2)) }
+
+// U32 reads a 32-bit number.
+func (in *Inner) U32(d *Def) uint32 { return uint32(in.Uint(d, 4)) }
+
+// Counted reads a text after a byte that holds its length.
+func (in *Inner) Counted(d *Def) { in.readText(d, 1, 1+int(in.Peek())) }
+
+// Rest makes what is left a field of d; nothing left makes none.
+func (in *Inner) Rest(d *Def) {
+	if in.OK() && in.left > 0 {
+		in.readText(d, 0, in.left)
+	}
+}
+
+// readText reads n bytes of which the first skip are not the value.
+func (in *Inner) readText(d *Def, skip, n int) {
+	if f, start := in.readValue(d, n); f != nil {
+		f.Num = uint64(start+skip)<<32 | uint64(len(in.m.Aux)-start-skip)
+	}
+}
+
+// Skip steps over n bytes and makes no field of them: for a copy of the reader that
+// looks ahead.
+func (in *Inner) Skip(n int) {
+	if n > in.left {
+		in.Fail()
+	}
+	for ; n > 0 && in.OK() && in.skipEnds(); n-- {
+		in.decodeByte()
+		in.left--
+	}
+}
+
+// Open is Push for a group whose first member comes next.
+func (in *Inner) Open(d *Def, num int) {
+	if !in.OK() {
+		in.unopened++
+		return
+	}
+	in.Push(d, num, Extent{Off: in.wireOffset()})
+}
+
+// List opens a List after a byte that holds its count, and returns that.
+func (in *Inner) List(d *Def) int {
+	if in.left == 0 {
+		in.Fail()
+	}
+	if !in.OK() {
+		in.unopened++
+		return 0
+	}
+	n := in.Peek()
+	at, _ := in.decode(1)
+	in.m.Aux = in.m.Aux[:len(in.m.Aux)-1]
+	in.Push(d, int(n), at)
+	return int(n)
+}
+
+// Fail makes the reader fail at its next byte: the caller found a value that is
+// impossible.
+func (in *Inner) Fail() {
+	if in.OK() {
+		in.failed, in.failedAt = true, in.size-in.left
+	}
 }

@@ -156,7 +156,7 @@ type Keyer interface {
 
 // Verdict is which dissector claims a datagram, and how surely.
 type Verdict struct {
-	Dissector Dissector // nil if nobody claims them
+	Dissector Dissector // nil if no protocol claims them
 	Type      *Type
 	Conf      Confidence
 	Why       string // what the confidence rests on; a constant
@@ -237,7 +237,7 @@ func (r *Registry) Believe(c *Context, v *Verdict) bool {
 	return true
 }
 
-// IsJunk reports whether b, which nobody claims, begins like a connectionless packet
+// IsJunk reports whether b, which no protocol claims, begins like a connectionless packet
 // of one of the engines and has more after that.
 func (r *Registry) IsJunk(b []byte) bool {
 	for _, m := range r.marks {
@@ -297,7 +297,7 @@ func (r *Registry) Marks() [][]byte {
 	return all
 }
 
-// Foreign reports whether b, which nobody claims, shows that its flow belongs to
+// Foreign reports whether b, which no protocol claims, shows that its flow belongs to
 // another game which shares bytes with a protocol of ours, and whether it came
 // from the server.
 func (r *Registry) Foreign(c *Context, b []byte) (reply, ok bool) {
@@ -364,3 +364,117 @@ func (t *portTable) add(i int, ports []uint16) error {
 
 // at returns the protocols that are usually met at a port.
 func (t *portTable) at(port uint16) protoSet { return t.sets[t.number[port]] }
+
+// Joiners lists the protocols that cut replies in a way of their own.
+func (r *Registry) Joiners() (all []Joiner) {
+	for _, d := range r.all {
+		if j, ok := d.(Joiner); ok {
+			all = append(all, j)
+		}
+	}
+	return all
+}
+
+// ForeignType is a message of a protocol that is not decoded, identified by its first bytes
+// alone: floods of it are named, and its content is not shown.
+type ForeignType struct {
+	Name   string    // as output and filters write it, with its family: "connect_FAMILY"
+	Says   string    // in the plural, for people
+	Reply  bool      // servers send it
+	Joins  bool      // who sends it wants to play: a limit on it keeps players out
+	Wire   []Pattern // of its forms; the first byte is the same in every bit
+	Source string    // where the bytes are described
+}
+
+// Echo is a datagram that begins with the request that it follows: of an echo service, or of a server that
+// puts the request before its reply. No bytes show it, so it has no form; its number is Registry.EchoType.
+var Echo = ForeignType{Name: "echo", Says: "requests sent back", Reply: true,
+	Source: "RFC 862; Cube 2 src/engine/server.cpp (sendserverinforeply)"}
+
+// Family is the name of the protocol, or of its family: the end of Name.
+func (t *ForeignType) Family() string { return t.Name[strings.LastIndexByte(t.Name, '_')+1:] }
+
+// foreigners are the messages of other protocols that a registry knows, by first byte.
+type foreigners struct {
+	types []*ForeignType
+	first [256][]foreignForm
+}
+
+// foreignForm is a form of the message with a number.
+type foreignForm struct {
+	number  uint8
+	pattern *Pattern
+}
+
+// KnowForeign sets the messages of other protocols that ForeignType distinguishes, at most
+// 254 of them. Echo comes after them.
+func (r *Registry) KnowForeign(types []*ForeignType) {
+	r.foreign = foreigners{types: append(slices.Clip(types), &Echo)}
+	for i, t := range types {
+		for j := range t.Wire {
+			p := &t.Wire[j]
+			r.foreign.first[p.Value[0]] = append(r.foreign.first[p.Value[0]], foreignForm{uint8(i + 1), p})
+		}
+	}
+}
+
+// KnowForeignStreams sets the protocols over TCP that ForeignStream distinguishes.
+func (r *Registry) KnowForeignStreams(types []*ForeignType) { r.foreignStreams = types }
+
+// ForeignStream returns the protocol of another program that b, the first bytes that a client
+// sent, is of, if servers of a protocol of ours are usually met at the port; else nil.
+func (r *Registry) ForeignStream(port uint16, b []byte) *ForeignType {
+	if r.tcp.at(port) == 0 {
+		return nil
+	}
+	for _, t := range r.foreignStreams {
+		if t.Matches(b, len(b)) {
+			return t
+		}
+	}
+	return nil
+}
+
+// Matches reports whether one of the patterns fits a payload of wire bytes, of which b was
+// captured.
+func (t *ForeignType) Matches(b []byte, wire int) bool { return matchesAny(t.Wire, b, wire) }
+
+// ForeignReply returns the message of another protocol that b, which no protocol claims, is, if it
+// comes from a port where servers of a protocol of ours are usually met; else nil.
+func (r *Registry) ForeignReply(c *Context, b []byte) *ForeignType {
+	if r.ports.at(c.Src.Port()) == 0 {
+		return nil
+	}
+	if n := r.ForeignType(b, max(c.Wire, len(b))); n > 0 && r.foreign.types[n-1].Reply {
+		return r.foreign.types[n-1]
+	}
+	return nil
+}
+
+// ForeignTypes lists the messages of other protocols; the number of the first is 1.
+func (r *Registry) ForeignTypes() []*ForeignType { return r.foreign.types }
+
+// EchoType returns the number of Echo; 0 if no messages of other protocols are known.
+func (r *Registry) EchoType() uint8 { return uint8(len(r.foreign.types)) }
+
+// ForeignType returns the number of the message of another protocol that a payload of
+// wire bytes is, of which b was captured; 0 if it is none that is known.
+func (r *Registry) ForeignType(b []byte, wire int) uint8 {
+	if len(b) == 0 {
+		return 0
+	}
+	for _, f := range r.foreign.first[b[0]] {
+		if f.pattern.Match(b, wire) {
+			return f.number
+		}
+	}
+	return 0
+}
+
+// ServerPorts lists the ports where protocols of ours are usually met.
+func (r *Registry) ServerPorts() (ports []uint16) {
+	for _, p := range r.protos {
+		ports = append(ports, p.Ports...)
+	}
+	return ports
+}

@@ -2,6 +2,8 @@ package a2s
 
 import (
 	"bytes"
+	_ "embed"
+	"encoding/binary"
 	"slices"
 
 	"qsniff/dissect"
@@ -93,7 +95,7 @@ var proto = dissect.Proto{
 	Types: []*dissect.Type{&typeInfoReq, &typePlayersReq, &typeRulesReq, &typeGetChallenge, &typePing,
 		&typeChallenge, &typeInfo, &typePlayers, &typeRules, &typeAck, &typeZeros, &typeLog, &typeLogSecret},
 	Defs:        slices.Concat(defs, tagDefs, bohemiaDefs),
-	Usual:       usual,
+	Usual:       keyedFields,
 	Codes:       codes,
 	Pairs:       pairCodes,
 	Operator:    operator,
@@ -150,8 +152,8 @@ func (*Dissector) Probe(c *dissect.Context, b []byte) (dissect.Confidence, *diss
 }
 
 // bodyOffset returns the offset after the opcode. A message joined from parts may
-// lack the FF FF FF FF; only the replies with enough structure to be told
-// without it are taken then. A reply may have it twice.
+// lack the FF FF FF FF; then only the replies are accepted that have enough structure to be
+// identified without it. A reply may have it twice.
 func bodyOffset(c *dissect.Context, b []byte) (int, bool) {
 	if len(b) >= bodyOff && wire.IsSingle(b) {
 		if hasHeaderTwice(b) {
@@ -231,4 +233,154 @@ func readBody(c *dissect.Context, t *dissect.Type, cur *dissect.Cursor, m *disse
 	case &typeLog, &typeLogSecret:
 		readLogLine(cur, t == &typeLogSecret)
 	}
+}
+
+// mark is what every connectionless packet of the engines begins with.
+var mark = []byte{0xff, 0xff, 0xff, 0xff}
+
+// patterns is the pattern of a message in one datagram.
+func patterns(op byte) []dissect.Pattern {
+	return []dissect.Pattern{dissect.Begins(string(mark) + string(rune(op)))}
+}
+
+// replyPatterns is the pattern of a reply, and that of one whose server wrote the mark twice.
+func replyPatterns(op byte) []dissect.Pattern {
+	twice := dissect.Begins(string(mark) + string(mark) + string(rune(op)))
+	twice.IsMistake = true
+	return append(patterns(op), twice)
+}
+
+// wireZeros is that of an answer which is nothing but zeros.
+var wireZeros = func() []dissect.Pattern {
+	p := dissect.Begins(string(make([]byte, minZeros)))
+	p.IsMistake = true
+	return []dissect.Pattern{p}
+}()
+
+// infoToken: A2S_INFO without a challenge is its text and a NUL.
+var infoToken = &dissect.Token{FromEnd: challengeLen, Len: challengeLen,
+	Plain: []dissect.Pattern{dissect.Begins(string(mark)+string(rune(opInfoReq))).Sized(infoLen, infoLen)}}
+
+// infoLen is the length of A2S_INFO without a challenge.
+const infoLen = bodyOff + len("Source Engine Query") + 1
+
+// pageToken is that of A2S_PLAYER and A2S_RULES, which have a placeholder where there
+// is no challenge.
+func pageToken(op byte) *dissect.Token {
+	t := &dissect.Token{FromEnd: challengeLen, Len: challengeLen}
+	const pageLen = bodyOff + challengeLen
+	for _, placeholder := range []string{"\x00\x00\x00\x00", "\xff\xff\xff\xff"} {
+		p := dissect.Begins(string(mark) + string(rune(op)) + placeholder)
+		t.Plain = append(t.Plain, p.Sized(pageLen, pageLen))
+	}
+	return t
+}
+
+// Settings of servers against floods. The challenge is off by default in some games, the limit in
+// all; Valve suggested 25 to 75 for it.
+const (
+	requireChallenge = "STEAM_GAMESERVER_A2S_INFO_REQUIRE_CHALLENGE=1"
+	otherSettings    = "In the server itself: STEAM_GAMESERVER_RATE_LIMIT_200MS=25 in its environment, and sv_max_queries_sec 3."
+	settings         = "In the server itself: " + requireChallenge + " and STEAM_GAMESERVER_RATE_LIMIT_200MS=25" +
+		" in its environment, and sv_max_queries_sec 3."
+)
+
+// joins are what Source's clients send to join: they ask for a challenge of another
+// kind, and connect.
+var joins = append(patterns('q'), patterns('k')...)
+
+// operator is for those who run Source servers. A challenge costs a server next to
+// nothing: later branches of the engine answer 3000 queries a second.
+var operator = dissect.Operator{
+	Limits:   "The engines allow 3 by default (sv_max_queries_sec); players behind one address share it.",
+	Settings: settings,
+
+	ChallengeFor: dissect.AskInfo, OtherSettings: otherSettings,
+	Reflected: "The cure is the challenge, with which the answer to a forged query is smaller than the query. " + settings +
+		" If these are set and answers still go out, something in front of the server answers from a cache.",
+	Crowded:   "If the server has trouble answering, raise sv_max_queries_sec_global, or let a cache that checks challenges answer A2S_INFO.",
+	Polled:    "If the server should have rest, sv_max_queries_sec 3 gives it.",
+	Challenge: requireChallenge + " makes Source servers do it",
+	Cap:       300,
+}
+
+var (
+	//go:embed wireshark.lua
+	luaProbe string
+	//go:embed wireshark_read.lua
+	luaRead string
+)
+
+// plugin is how Wireshark reads the protocol.
+var plugin = dissect.Plugin{
+	Lua: luaProbe + luaRead,
+	Unread: []dissect.Omission{
+		{Why: "made of the keywords by rules of each game; the keywords are there", Defs: tagDefs},
+		{Why: "made of pages that are escaped; the rules that hold them are there", Defs: bohemiaDefs},
+	},
+}
+
+// keyedFields are the fields of the messages that have a Key.
+var keyedFields = []*dissect.Def{&defHeader, &defOpcode, &defPayload, &defChallenge}
+
+// Key returns the challenge and the form of requests and challenges of the lengths that clients
+// and servers send, with a challenge at their end; ok is false for every other form, which
+// Dissect reads.
+func (*Dissector) Key(c *dissect.Context, t *dissect.Type, b []byte) (key uint64, form dissect.Form, ok bool) {
+	n := len(b)
+	if c.Wire > n || n < bodyOff || hasHeaderTwice(b) {
+		return 0, 0, false
+	}
+	plain := bodyOff
+	if t == &typeInfoReq {
+		if plain += len(infoText) + 1; n < plain || b[plain-1] != 0 || !bytes.HasPrefix(b[bodyOff:], infoText) {
+			return 0, 0, false
+		}
+		if n == plain {
+			return 0, dissect.NoToken, true
+		}
+	}
+	if n != plain+challengeLen {
+		return 0, 0, false
+	}
+	v := binary.LittleEndian.Uint32(b[plain:])
+	switch t {
+	case &typeInfoReq, &typePlayersReq, &typeRulesReq:
+		if form = placeholderIn(v); form != 0 {
+			return 0, form, true
+		}
+	case &typeChallenge:
+	default:
+		return 0, 0, false
+	}
+	return 1<<32 | uint64(v), 0, true
+}
+
+// placeholderIn returns the form of a request with v in place of a challenge, 0 if v is one.
+func placeholderIn(v uint32) dissect.Form {
+	switch v {
+	case 0:
+		return dissect.TokenZero
+	case 0xffff_ffff:
+		return dissect.TokenOnes
+	}
+	return 0
+}
+
+// formOf returns the form of the request in m, which Dissect has read.
+func formOf(m *dissect.Message) (form dissect.Form) {
+	f := m.Find(&defChallenge)
+	switch {
+	case f == nil:
+		form = dissect.NoToken
+	case f.Flags&dissect.Cut == 0:
+		form = placeholderIn(uint32(f.Num))
+	}
+	if m.Find(&dissect.Trailing) != nil {
+		form = form&^dissect.NoToken | dissect.BytesAfter
+	}
+	if m.Find(&defPadding) != nil {
+		form |= dissect.Padded
+	}
+	return form
 }

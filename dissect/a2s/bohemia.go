@@ -176,7 +176,7 @@ func readMods(in *dissect.Inner) {
 	in.Pop()
 }
 
-// What the binary rules of Arma 3 and DayZ hold.
+// Fields in the binary rules of Arma 3 and DayZ.
 var (
 	defBohemia    = dissect.Def{Name: "a2s.rules.bohemia", Label: "bohemia", Kind: dissect.Group, Doc: "Arma 3, DayZ: what the binary pages among the rules hold"}
 	defBohVersion = dissect.Def{Name: "a2s.rules.bohemia.version", Label: "version", Kind: dissect.Uint, Values: bohemiaName,

@@ -1,10 +1,112 @@
 package a2s
 
 import (
+	"bytes"
+	"strconv"
+
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
 	"qsniff/reassembly/wire"
 )
+
+// infoText is the fixed payload of an A2S_INFO request.
+var infoText = []byte("Source Engine Query")
+
+// challengeLen is the length of a challenge: an opaque 32-bit number.
+const challengeLen = 4
+
+// readInfoRequest reads the body of A2S_INFO. The text's NUL may be missing at the
+// end of the datagram (old PHP clients send 24 bytes).
+func readInfoRequest(c *dissect.Context, cur *dissect.Cursor) {
+	have := cur.Peek(len(infoText))
+	switch {
+	case !bytes.HasPrefix(infoText, have) || len(have) == 0 && !cur.Cut():
+		// A retry that sends the challenge alone, or first, or anything else: HLTV
+		// answers a letter T whatever follows it.
+		sent := cur.LeftOnWire()
+		if sent == challengeLen || cur.Cut() && sent == challengeLen+len(infoText)+1 || hasChallengeFirst(cur.Peek(cur.Left()), cur.Cut()) {
+			cur.I32(&defChallenge)
+		}
+		cur.Expert(&codeRetryPayload, 0, 0)
+		if rest := cur.Peek(len(infoText)); len(rest) > 0 && bytes.HasPrefix(infoText, rest) {
+			cur.LastCString(&defPayload)
+		}
+		return
+	case cur.LeftOnWire() == len(infoText)+challengeLen && bytes.IndexByte(cur.Peek(cur.Left()), 0) != len(infoText):
+		cur.Take(&defPayload, len(infoText))
+		cur.Note("terminator missing before the challenge")
+		cur.Expert(&codeRetryPayload, 0, 0)
+		cur.I32(&defChallenge)
+		return
+	}
+	cur.LastCString(&defPayload)
+	readChallenge(cur)
+}
+
+// hasChallengeFirst reports whether the text stands after a challenge, or in a cut
+// capture the part of it that is there.
+func hasChallengeFirst(b []byte, cut bool) bool {
+	if len(b) < challengeLen+len(infoText) && !cut || len(b) <= challengeLen {
+		return false
+	}
+	rest := b[challengeLen:]
+	return bytes.HasPrefix(rest, infoText) || cut && bytes.HasPrefix(infoText, rest)
+}
+
+// readChallenge reads what may follow a request: nothing, a challenge, zeros.
+func readChallenge(cur *dissect.Cursor) {
+	n := cur.Left()
+	switch {
+	case n == 0:
+		return
+	case cur.Cut():
+		cur.I32(&defChallenge)
+	case n < challengeLen:
+		text := packText(cur.Peek(n))
+		cur.I32(&defChallenge)
+		cur.Expert(&codeBadChallenge, uint64(n), text)
+		return
+	default:
+		rest := cur.Peek(n)[challengeLen:]
+		if !isZeros(rest) {
+			text := packText(cur.Peek(n))
+			cur.Take(&dissect.Trailing, n)
+			cur.Expert(&codeBadChallenge, uint64(n), text)
+			return
+		}
+		cur.I32(&defChallenge)
+	}
+	if n = cur.Left(); n > 0 && isZeros(cur.Peek(n)) {
+		sent := cur.LeftOnWire()
+		cur.Rest(&defPadding)
+		cur.Expert(&codePadded, uint64(sent), 0)
+	}
+}
+
+// packText puts up to eight letters into a number, the first one lowest: what a
+// client wrote in place of a challenge. It is 0 if b is no text, as a challenge in
+// the wrong place is none.
+func packText(b []byte) uint64 {
+	v := uint64(0)
+	for i, x := range b {
+		if x <= ' ' || x >= 0x7f || x == '"' || x == '\\' {
+			return 0
+		}
+		if i < 8 {
+			v |= uint64(x) << (8 * i)
+		}
+	}
+	return v
+}
+
+func isZeros(b []byte) bool {
+	for _, x := range b {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
 
 // The extra data flags.
 const (
@@ -153,4 +255,68 @@ func (x *extras) raiseWrongFlags(cur *dissect.Cursor) {
 	if x.flagsField > 0 && !cur.Cut() && (!cur.OK() || cur.Left() > 0) {
 		cur.ExpertAt(&codeEDF, codeEDF.Severity, x.flagsField, uint64(x.edf), uint64(cur.Left()))
 	}
+}
+
+// A SteamID: account in bits 0 to 31, instance in 32 to 51, type in 52 to 55,
+// universe in 56 to 63.
+type steamID uint64
+
+func (id steamID) account() uint64  { return uint64(id) & 0xffff_ffff }
+func (id steamID) instance() uint64 { return uint64(id) >> 32 & 0xf_ffff }
+func (id steamID) kind() uint64     { return uint64(id) >> 52 & 0xf }
+func (id steamID) universe() uint64 { return uint64(id) >> 56 }
+
+// hasNoAccount reports whether an id is what servers write before they are logged on.
+func hasNoAccount(id uint64) bool { return steamID(id).account() == 0 || steamID(id).universe() == 0 }
+
+// The account types that matter here.
+const (
+	kindPlayer    = 1
+	kindAnonymous = 4
+)
+
+// steamKinds has the name of each account type, and the letter that Steam writes
+// it with.
+var steamKinds = [...]struct {
+	name   string
+	letter byte
+}{
+	{"invalid", 'I'}, {"player", 'U'}, {"multiseat", 'M'}, {"persistent game server", 'G'}, {"anonymous game server", 'A'},
+	{"pending", 'P'}, {"content server", 'C'}, {"group", 'g'}, {"chat", 'T'}, {"console user", 0}, {"anonymous player", 'a'},
+}
+
+// steamIDName names the account type.
+func steamIDName(v uint64) string {
+	id := steamID(v)
+	switch kind := id.kind(); {
+	case v == 0:
+		return "none"
+	case kind == kindAnonymous && id.account() == 0:
+		return "anonymous game server, not logged on"
+	case kind < uint64(len(steamKinds)):
+		return steamKinds[kind].name
+	}
+	return ""
+}
+
+// addSteamID3 adds the SteamID just read as Steam writes it for people: [G:1:123].
+// The instance follows where it distinguishes two accounts.
+func addSteamID3(cur *dissect.Cursor, v uint64, at dissect.Extent) {
+	id := steamID(v)
+	kind := id.kind()
+	if v == 0 || kind >= uint64(len(steamKinds)) || steamKinds[kind].letter == 0 {
+		return
+	}
+	var buf [32]byte
+	b := append(buf[:0], '[', steamKinds[kind].letter, ':')
+	b = strconv.AppendUint(b, id.universe(), 10)
+	b = append(b, ':')
+	b = strconv.AppendUint(b, id.account(), 10)
+	const desktop = 1 // the instance of every player
+	if kind == kindAnonymous || kind == kindPlayer && id.instance() != desktop {
+		b = append(b, ':')
+		b = strconv.AppendUint(b, id.instance(), 10)
+	}
+	p := cur.Parts(at)
+	p.Text(&defSID3, at, append(b, ']'))
 }

@@ -288,8 +288,8 @@ func isMisnamed(body []byte, length int, asked dissect.Asked) bool {
 	return length == challengeLen && len(body) == challengeLen && asked&typeChallenge.Asks != 0 && !isZeros(body[countLen:])
 }
 
-// rateLog looks for the date that every line of a log begins with. What is between
-// the opcode and the date is the secret, of any length and without an end of its own.
+// rateLog looks for the date that every line of a log begins with. The secret stands between
+// the opcode and the date; it has any length and no terminator.
 func (p *probe) rateLog(op byte) dissect.Confidence {
 	const enough = len("L 07/") // of the date, where the capture ends within it
 	switch {

@@ -17,7 +17,7 @@ var (
 	defMax     = dissect.Def{Name: "example.max", Label: "max players", Kind: dissect.Uint, Role: dissect.MaxPlayers, Doc: "who can play"}
 )
 
-// What can be wrong. codeCrowded is raised here, about one message; codeIgnored by
+// Findings. codeCrowded is raised here, about one message; codeIgnored by
 // package track, which pairs messages.
 var (
 	codeCrowded = finding.Code{ID: "XMP-01", Severity: finding.Note, Fault: finding.Server,

@@ -59,7 +59,7 @@ func readPairsReply(c *dissect.Context, cur *dissect.Cursor) {
 	if n < 0 {
 		n, tail = len(b), 0
 	}
-	if said := skipBlanks(b[:n]); len(said) > 0 && said[0] != separator && !isTerminator(said) {
+	if text := skipBlanks(b[:n]); len(text) > 0 && text[0] != separator && !isTerminator(text) {
 		k := console.Finder{Passwords: c.Passwords, IsCut: cur.Cut()}
 		if c.Disputed {
 			k.First.Hi = n

@@ -129,7 +129,7 @@ var (
 		Fields: []*dissect.Def{&defChallenge, &defMaybeChallenge, &defPassword, &defCommand, &defCommandSecret, &defHidden}}
 )
 
-// Answers, and the log, which nobody asked for.
+// Answers, and the log, which is sent without a request.
 var (
 	typeInfostringReply = dissect.Type{Name: "INFOSTRING_RESPONSE", Wire: wordPatterns("infostringresponse"), Reply: true, Asks: dissect.AskInfo, Unmistakable: true, Doc: "information as keys and values",
 		Summary: []*dissect.Def{&defPairs},

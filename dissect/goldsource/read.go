@@ -192,12 +192,12 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 		cur.Digits(d, r.Challenge.Lo)
 		at = r.Challenge.Hi
 	}
-	var said console.Passwords
+	var known console.Passwords
 	if c.Passwords != nil {
-		said = *c.Passwords
+		known = *c.Passwords
 	}
 	if r.Password.IsFound() {
-		said.Add(b[r.Password.Lo:r.Password.Hi], false) // the command may repeat it
+		known.Add(b[r.Password.Lo:r.Password.Hi], false) // the command may repeat it
 		blanks := len(b[r.End:]) - len(skipBlanks(b[r.End:]))
 		cur.Run(&defPassword, r.Password.Lo-at, r.Password.Hi-r.Password.Lo, r.End-r.Password.Hi+blanks)
 		at = r.End + blanks
@@ -207,7 +207,7 @@ func readRcon(c *dissect.Context, cur *dissect.Cursor) {
 		command = command[:i]
 	}
 	if n := len(bytes.TrimRight(command, "\r\n")); n > 0 && r.Password.IsFound() {
-		k := console.Finder{Passwords: &said, IsCut: cur.Cut()}
+		k := console.Finder{Passwords: &known, IsCut: cur.Cut()}
 		cur.Pieces(&defCommand, &defCommandSecret, n, 0, k.Next)
 	}
 	if rest := cur.Peek(cur.Left()); len(bytes.Trim(rest, "\r\n\x00")) > 0 { // part of the password, for all we know

@@ -7,8 +7,8 @@ import (
 )
 
 // Foreign lists messages of games that qsniff does not decode, and that their servers are
-// flooded with: what a client sends to see a server, or to join it. Of these a flood is
-// named; of nothing else in them anything is said. The first that fits counts.
+// flooded with: those that a client sends to see a server, or to join it. A flood of them is
+// named; their content is not shown. The first that fits counts.
 func Foreign() []*dissect.ForeignType { return foreign }
 
 // Where the bytes are described.
@@ -78,7 +78,7 @@ func versions() dissect.Pattern {
 }
 
 // ForeignStreams lists protocols over TCP that other programs speak at ports where ours are
-// met. A connection of one is named, and nothing else in it is said.
+// met. A connection of one is named, and its content is not shown.
 func ForeignStreams() []*dissect.ForeignType { return foreignStreams }
 
 var foreignStreams = []*dissect.ForeignType{

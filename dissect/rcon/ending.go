@@ -169,8 +169,8 @@ func (*Dissector) ReportEnd(c *dissect.Context, e dissect.Ending) (x finding.Exp
 	return x, text, true
 }
 
-// firstWaiting returns the first command after those that were answered that has no answer, nil if there is none,
-// or if the server has said since what may be one.
+// firstWaiting returns the first command without an answer after those that were answered;
+// nil if there is none, or if the server has sent text since that may be the answer.
 func (s *session) firstWaiting() *request {
 	for i := range s.asked {
 		if q := &s.asked[i]; !q.probe && q.seq > s.answered {

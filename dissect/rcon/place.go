@@ -196,7 +196,7 @@ func (v *view) unmirrored(pl *place) *request {
 	return nil
 }
 
-// What transcripts show.
+// Texts of transcripts.
 var (
 	speechAuth         = dissect.Speech{Text: &defPassword, Gist: func(*dissect.Message) string { return "login" }}
 	speechAuthResponse = dissect.Speech{Text: &defBody, Gist: loginResult}

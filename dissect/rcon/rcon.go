@@ -2,7 +2,7 @@ package rcon
 
 import "qsniff/dissect"
 
-// What clients send. The type of an end probe is that of a reply.
+// Types that clients send. The type of an end probe is that of a reply.
 var (
 	typeAuth = dissect.Type{Name: "SERVERDATA_AUTH", Asks: dissect.AskLogin, Number: &defID, Doc: "the password",
 		Summary: []*dissect.Def{&defID, &defPassword}, Speech: &speechAuth,
@@ -20,7 +20,7 @@ var (
 		Fields: packetFields}
 )
 
-// What servers send.
+// Types that servers send.
 var (
 	typeAuthResponse = dissect.Type{Name: "SERVERDATA_AUTH_RESPONSE", Reply: true, Asks: dissect.AskLogin, Number: &defID, Doc: "whether the password is right",
 		Summary: []*dissect.Def{&defID, &defBody}, Speech: &speechAuthResponse,
@@ -68,7 +68,7 @@ func ports() []uint16 {
 	return ps
 }
 
-// Dissector reads RCON over TCP. What it remembers is in its sessions.
+// Dissector reads RCON over TCP. Its state is in its sessions.
 type Dissector struct{}
 
 // New returns the dissector.
