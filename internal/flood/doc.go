@@ -53,7 +53,7 @@
 //
 // # State
 //
-// Everything has a fixed size (limits.go, measure/limits.go): no number of addresses makes
+// Everything has a fixed size (the constants marked "limit:"): no number of addresses makes
 // it grow. Hashes are made with a secret seed. A packet costs no allocation once the tables
 // are full; verdicts and features are kept in place. Incidents and their texts are allocated.
 //

@@ -53,7 +53,7 @@ func fixedSize() int {
 		sizeOf[Detector]()
 }
 
-// What the detector keeps is what limits.go says, and no less than nine tenths of it:
+// What the detector keeps is what doc.go states, and no less than nine tenths of it:
 // numbers that grow old in a comment are of no use.
 func TestMemory(t *testing.T) {
 	list := 2 * measure.TopSources * sizeOf[measure.BusyHost]()

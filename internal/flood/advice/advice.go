@@ -1,3 +1,28 @@
+// Package advice writes what to do about an incident: in words, and as rules for
+// nftables and iptables with the incident's addresses and rates filled in. It tries the
+// rules on the packets of the capture that follow the detection and reports what they
+// would have dropped, of the flood and of clients that had proved their address. It loads no
+// rule, and it decides nothing about incidents: package flood does.
+//
+// An incident passes through it in this order:
+//
+//	begins   newPlan chooses the rules (plan.go): which kinds of lines, which addresses they
+//	         name, which limits they have. The words (words.go), nft's file (nft.go) and
+//	         iptables' (iptables.go) are written from the plan. A trial of the plan
+//	         starts (trial.go), unless maxTrials run already.
+//	packets  each packet to or from the target is matched with the plan's lines and
+//	         charged to their buckets (rules.go), as the kernel would.
+//	changes  another kind: a new plan, and the trial starts anew.
+//	ends     the same texts, with what the trial measured.
+//
+// What a packet must look like to be matched is declared by the protocols: this package
+// names none of them. From the roles of their types catalog.go chooses, for each kind of
+// line, the patterns of packets and the types of sightings that have them. match.go turns
+// patterns into tests of words, which nft.go and iptables.go write for either tool.
+//
+// State: for each trial a table of hashed addresses of limited size (hashtable.go),
+// for each of its plans those that stand for the kernel's sets, and one bucket for each rule.
+// A trial's memory is used again for the next one.
 package advice
 
 import (
@@ -141,7 +166,7 @@ func shareOf(n, of uint64) string {
 
 func thousands(n uint64) string { return digits.Grouped(int64(min(n, 1<<62))) }
 
-// Advisor writes the advice of one detector's incidents. It is a flood.Advisor.
+// Advisor writes the advice of one detector's incidents, as a flood.Advisor.
 type Advisor struct {
 	reg        *dissect.Registry
 	expiry     time.Duration
@@ -199,3 +224,11 @@ func (t *trial) Conclude(in *flood.Incident, blind bool) {
 	t.advisor.idleTrials = append(t.advisor.idleTrials, t)
 	t.advisor.running--
 }
+
+const (
+	// limit: maxTrials is how many trials run at a time, of up to 6.7 MiB each (measured: four plans with
+	// both tables full and their marks, and the clients), 54 MiB in all. Trials begin with nothing, grow
+	// with the sources that come, and keep their memory for the next incident. Incidents that begin while
+	// so many run get advice without figures.
+	maxTrials = 8
+)

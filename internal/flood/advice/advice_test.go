@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/measure"
 	"qsniff/internal/flood/other"
+	"qsniff/internal/track"
 )
 
 var updateAdvice = flag.Bool("update-advice", false, "rewrite the golden files in testdata")
@@ -321,4 +323,252 @@ func adviceRandomAddr(r *rand.Rand) netip.Addr {
 		return netip.AddrFrom16([16]byte{10: 0xff, 11: 0xff, 12: b[0], 13: b[1], 14: b[2], 15: b[3]})
 	}
 	return netip.AddrFrom4([4]byte(b[:4]))
+}
+
+// TestVeto: what the trial shows of bad lines comes first, and useless ones are not printed.
+func TestVeto(t *testing.T) {
+	in := adviceIncident("flood_spoofed")
+	p := advisor.newPlan(in)
+	for _, x := range []struct {
+		name      string
+		c         outcome
+		hasRules  bool
+		wantFirst string
+		wantPass  bool // "lets 1 of N through"
+	}{
+		{"good", outcome{Flood: 1000, FloodDropped: 900, Clients: 300, ClientsHit: 3}, true, "The source addresses", true},
+		{"half", outcome{Flood: 1000, FloodDropped: 500, Clients: 300}, true, "The source addresses", true},
+		{"a burst", outcome{Flood: 1199, FloodDropped: 100, Clients: 300}, true, "The source addresses", true},
+		{"too little", outcome{Flood: 2000, FloodDropped: 998, Clients: 300}, true, "Filters on this host stop too little of this flood: " +
+			"These lines were tried on the packets of this capture, and the best would have dropped 49.9 % of them (998 of 2,000 packets). They are below", false},
+		{"nothing", outcome{Flood: 2000, FloodDropped: 198, Clients: 300}, false, "Filters on this host stop too little", false},
+		{"clients", outcome{Flood: 1000, FloodDropped: 900, Clients: 299, ClientsHit: 3, NewHit: 3}, true,
+			"Before you load the lines below: on this capture they would have touched 3 of 299 clients that had proved their address (1.0 %), more than 1 in 100. None", false},
+		{"clients who can pass", outcome{Flood: 1000, FloodDropped: 900, Clients: 100, ClientsHit: 30, NewHit: 1}, true,
+			"Before you load the lines below: on this capture they would have touched 30 of 100 clients that had proved their address (30.0 %)," +
+				" more than 1 in 100. Load them with the proven clients", false},
+		{"clients unknown", outcome{Flood: 1000, FloodDropped: 900, Clients: 100, ClientsHit: 30, IsBlind: true}, true, "The source addresses", true},
+		{"hardly tried", outcome{Flood: leastTried - 1}, true, "The source addresses", true},
+		{"not tried", outcome{}, true, "The source addresses", true},
+	} {
+		x.c.plan = p
+		a := advisor.write(in, &x.c)
+		all := strings.ReplaceAll(strings.Join(a.Words, "\n"), "capture", "")
+		if (a.Rules != nil) != x.hasRules || !strings.HasPrefix(a.Words[0], x.wantFirst) || strings.Contains(all, "through") != x.wantPass {
+			t.Errorf("%s: rules %v\n%s", x.name, a.Rules != nil, all)
+		}
+		if a.ProvenFirst != strings.Contains(x.wantFirst, "Load them with the proven clients") {
+			t.Errorf("%s: to be loaded with the proven clients: %v", x.name, a.ProvenFirst)
+		}
+		if !x.hasRules && !strings.Contains(all, "upstream") {
+			t.Errorf("%s: nothing else is offered:\n%s", x.name, all)
+		}
+		if !x.hasRules && (strings.Contains(all, "cap") || a.Measured != "") {
+			t.Errorf("%s: words about lines that are not there:\n%s", x.name, all)
+		}
+	}
+}
+
+// TestBestPlan: of the plans that were tried, the one that works is advised, and the others
+// are named with what they did.
+func TestBestPlan(t *testing.T) {
+	in := adviceIncident("flood_distributed") // a limit for each source, and a cap
+	tr := newTrial(in)
+	if tr.numAttempts < 2 || tr.numAttempts > trialPlans {
+		t.Fatalf("%d plans", tr.numAttempts)
+	}
+	for i := range 120_000 { // 400 bots, 30 queries a second each, for as long as it takes
+		at := time.Duration(i) * time.Second / 12_000
+		tr.Apply(pktFrom(pktInfo, netip.AddrFrom4([4]byte{20, 3, byte(i % 400 >> 8), byte(i % 400)}).String(), at), false)
+		if i%200 == 0 { // clients come back
+			tr.Apply(pktFrom(pktInfo, netip.AddrFrom4([4]byte{192, 0, 2, byte(i / 200)}).String(), at), true)
+		}
+	}
+	all := tr.conclude(false)
+	best := &all[0]
+	if best.rank() != 3 || best.ClientsHit > 0 || best.plan.describeRules() != "a limit for each source" {
+		t.Errorf("%s: %+v", best.plan.describeRules(), best.FloodDropped)
+	}
+	a := advisor.write(in, best, all[1:]...)
+	if !strings.Contains(a.Measured, "touched 0 of 256 clients") || !strings.Contains(a.Measured, "not chosen: a limit for each source and a cap on all first queries (95") {
+		t.Error(a.Measured)
+	}
+	if r, ok := a.Rules.(*plan); !ok || r.describeRules() != best.plan.describeRules() {
+		t.Errorf("rules %v", a.Rules)
+	}
+}
+
+// TestPlansAreBounded: no incident has more plans than a trial has room for, or more rules in
+// one than a plan.
+func TestPlansAreBounded(t *testing.T) {
+	for _, x := range adviceExamples() {
+		plans := advisor.newPlans(&x.in)
+		if len(plans) == 0 || len(plans) > trialPlans {
+			t.Errorf("%s: %d plans", x.name, len(plans))
+		}
+		for i := range plans {
+			for j := range plans[:i] {
+				if plans[j].doesSame(plans[i]) {
+					t.Errorf("%s: plans %d and %d do the same", x.name, j, i)
+				}
+			}
+		}
+	}
+}
+
+// toy is a protocol that declares its types and a token, and nothing else. It stands for
+// one that is added later: advice for it must be right without a word about it here.
+var (
+	askToy = &dissect.Type{Name: "ASK", Asks: dissect.AskStatus, Wire: []dissect.Pattern{dissect.Begins("TOY?")},
+		Token: &dissect.Token{FromEnd: 4, Len: 4, Plain: []dissect.Pattern{dissect.Begins("TOY?").Sized(4, 4),
+			dissect.Begins("TOY?none").Sized(8, 8)}}}
+	tokenToy = &dissect.Type{Name: "TOKEN", Reply: true, Asks: dissect.AskStatus, Wire: []dissect.Pattern{dissect.Begins("TOY#").Sized(8, 8)},
+		Token: &dissect.Token{FromEnd: 4, Len: 4}}
+	giveToy  = &dissect.Type{Name: "GIVE", Reply: true, Asks: dissect.AskStatus, Wire: []dissect.Pattern{dissect.Begins("TOY!").Sized(20, 0)}}
+	protoToy = &dissect.Proto{Name: "toy", Types: []*dissect.Type{askToy, tokenToy, giveToy}}
+)
+
+type declared struct{ proto *dissect.Proto }
+
+func (d declared) Proto() *dissect.Proto { return d.proto }
+
+// The packets of the protocol.
+var (
+	pktToy      = track.Sighting{What: track.IsRequest, Proto: protoToy, Type: askToy, Asks: askToy.Asks, Bytes: 4}
+	pktToyNone  = track.Sighting{What: track.IsRequest, Proto: protoToy, Type: askToy, Asks: askToy.Asks, Bytes: 8}
+	pktToyAgain = track.Sighting{What: track.IsRequest, Proto: protoToy, Type: askToy, Asks: askToy.Asks, Bytes: 8,
+		Flags: track.HasKey, Key: 7}
+	pktToyToken  = track.Sighting{What: track.IsReply, Proto: protoToy, Type: tokenToy, Asks: tokenToy.Asks, Bytes: 8}
+	pktToyAnswer = track.Sighting{What: track.IsReply, Proto: protoToy, Type: giveToy, Asks: giveToy.Asks, Bytes: 120}
+)
+
+// advisor knows the toy and the protocols that the tests are about: lines for a server of
+// which nothing is known name all, and would change with each that is added.
+var advisor = func() *Advisor {
+	about := slices.DeleteFunc(protocols.All(), func(p dissect.Protocol) bool {
+		return !slices.Contains([]string{"goldsource", "a2s", "master", "ase", "rcon"}, p.Proto().Name)
+	})
+	reg, err := dissect.NewRegistry(append(about, declared{protoToy})...)
+	if err != nil {
+		panic(err)
+	}
+	return New(reg, DefaultExpiry)
+}()
+
+// protoNamed returns a protocol, nil if there is none of the name.
+func protoNamed(name string) *dissect.Proto {
+	for _, p := range advisor.reg.Protos() {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// typeNamed returns a type of message.
+func typeNamed(proto, name string, isReply bool) *dissect.Type {
+	for _, t := range protoNamed(proto).Types {
+		if t.Name == name && t.Reply == isReply {
+			return t
+		}
+	}
+	panic(proto + " has no " + name)
+}
+
+// drip is the packets of a flood against the lines for "flood_spoofed-gated": 2,000 a second, so
+// that what is not let pass first is dropped more often than not.
+func drip(tr *trial, from, to time.Duration) {
+	for at := from; at < to; at += time.Second / 2000 {
+		n := uint32(at / (time.Second / 2000))
+		src := netip.AddrFrom4([4]byte{20, byte(n >> 16), byte(n >> 8), byte(n)}).String()
+		tr.Apply(pktFrom(pktRules, src, at), false)
+	}
+}
+
+// TestAnsweredPass: a client that the server answered for a challenge passes before the cap, up
+// to a limit of its own, for ten minutes; who was sent a challenge only does not.
+func TestAnsweredPass(t *testing.T) {
+	tr := newTrial(adviceIncident("flood_spoofed-gated"))
+	end := time.Duration(0)
+	lost := func() uint64 { c := tr.outcomeSoFar(); return c.FloodDropped + c.ClientLost }
+	passed := func(src string, at time.Duration) (n int) {
+		drip(tr, max(end, at-5*time.Second), at) // the cap is used up
+		for range 40 {
+			before := lost()
+			if tr.Apply(pktFrom(pktRules, src, at), true); lost() == before {
+				n++
+			}
+			drip(tr, at, at+time.Millisecond)
+			at += time.Millisecond
+		}
+		end = at
+		return n
+	}
+	const answered, challenged, later = "192.0.2.1", "192.0.2.2", "192.0.2.3"
+	tr.Apply(pktTo(pktAnswer, answered, 2*time.Second), true)
+	tr.Apply(pktTo(pktChallenge, challenged, 2*time.Second), true)
+	tr.Apply(pktTo(pktAnswer, later, 2*time.Second), true)
+	if n := passed(answered, 3*time.Second); n < 30 || n > 38 {
+		t.Errorf("%d of 40 queries of an answered client passed, want 30 and a few by the cap", n)
+	}
+	if n := passed(challenged, 4*time.Second); n > 15 {
+		t.Errorf("%d of 40 queries of a client that was only challenged passed", n)
+	}
+	if n := passed(later, 2*time.Second+answeredIdle); n > 15 {
+		t.Errorf("%d of 40 queries passed ten minutes after the answer", n)
+	}
+}
+
+// TestAnsweredAreGated: an answer that the server gives without a challenge lets nobody pass,
+// nor does a challenge, whoever is sent one; and where it gives all of them so, or its protocol
+// has no challenge, no line is about it.
+func TestAnsweredAreGated(t *testing.T) {
+	in := *adviceIncident("flood_spoofed-gated")
+	for _, x := range []struct {
+		name  string
+		gated dissect.Asked
+		proto string
+		want  bool
+	}{
+		{"rules alone", dissect.AskRules, "a2s", false},
+		{"information", dissect.AskInfo, "a2s", true},
+		{"nothing", 0, "a2s", false},
+		{"no challenge in the protocol", dissect.AskStatus, "ase", false},
+	} {
+		in.Gated, in.Proto = x.gated, protoNamed(x.proto)
+		tr := newTrial(&in)
+		tr.Apply(pktTo(pktAnswer, "192.0.2.1", 0), true)
+		tr.Apply(pktTo(pktChallenge, "192.0.2.2", 0), false)
+		if n := tr.attempts[0].answered.numKeys; n > 1 || (n == 1) != x.want {
+			t.Errorf("%s: %d sources pass after an answer with information, want %v", x.name, n, x.want)
+		}
+		text := strings.Join(tr.attempts[0].plan.paragraphs(&in), "\n") + tr.attempts[0].plan.NFTables()
+		if has := strings.Contains(text, "answered"); has != (x.gated&(dissect.AskInfo|dissect.AskRules) != 0) {
+			t.Errorf("%s: lines about who was answered: %v\n%s", x.name, has, text)
+		}
+	}
+	in = *adviceIncident("flood_few")
+	in.Gated = dissect.AskInfo
+	if tr := newTrial(&in); tr.attempts[0].plan.needsAnswered() {
+		t.Error("lines without a cap look at answers")
+	}
+	if p := advisor.newPlan(&in); p.kind != flood.FloodFew || strings.Contains(p.formatIPTables(), "ipset") {
+		t.Error(p.formatIPTables())
+	}
+}
+
+// TestAnswerToDropped: the answer to a request that the lines dropped lets nobody pass: the
+// server would not have sent it.
+func TestAnswerToDropped(t *testing.T) {
+	tr := newTrial(adviceIncident("flood_spoofed-gated"))
+	drip(tr, 0, 2*time.Second)
+	dropped, n := tr.outcomeSoFar().FloodDropped, 0
+	for i := 0; n == 0 && i < 10; i++ { // one of them is dropped
+		tr.Apply(pktFrom(pktRules, "192.0.2.1", 2*time.Second), false)
+		n = int(tr.outcomeSoFar().FloodDropped - dropped)
+	}
+	tr.Apply(pktTo(pktAnswer, "192.0.2.1", 2*time.Second), false)
+	if n != 1 || tr.attempts[0].answered.numKeys != 0 {
+		t.Errorf("%d dropped, %d sources pass", n, tr.attempts[0].answered.numKeys)
+	}
 }

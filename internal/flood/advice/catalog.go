@@ -2,8 +2,10 @@ package advice
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/internal/flood"
@@ -339,3 +341,347 @@ func (p *plan) answeredWords() string {
 		" it gives these answers for a challenge only, so whoever got one is at their address. The lines see for themselves what the server sends.",
 		int(answeredIdle.Minutes()), p.pass.packets, p.pass.burst)
 }
+
+// This file makes lines that fit what came: from the shape of an incident and from the forms
+// that the protocols declare.
+
+// fitShare is the least share of an incident's packets for which lines are made. Chosen: one
+// in twenty; below it is what clients send meanwhile.
+const fitShare = 0.05
+
+// newTokenSet returns the packets that bring a token, of all queries that may.
+func newTokenSet(protos []*dissect.Proto) packetSet {
+	var x packetSet
+	for _, p := range protos {
+		for _, t := range p.Types {
+			if !isQuery(t) || !t.BringsToken() {
+				continue
+			}
+			for _, w := range t.Wire {
+				for _, q := range t.Token.Plain {
+					if keyed, isPlaceholder := keyedForm(t, w, q); !w.IsMistake {
+						x.patterns = append(x.patterns, keyed)
+						if isPlaceholder {
+							x.exempt = append(x.exempt, q)
+						}
+					}
+				}
+			}
+		}
+	}
+	x.patterns, x.exempt = dissect.Needed(x.patterns), dissect.Needed(x.exempt)
+	return x
+}
+
+// keyedForm returns what messages of a type with a token look like, in the form w of the
+// type: as long as the form q without one, plus the token unless q has a placeholder for it.
+func keyedForm(t *dissect.Type, w, q dissect.Pattern) (keyed dissect.Pattern, isPlaceholder bool) {
+	if len(q.Value)-len(w.Value) == t.Token.Len {
+		return w.Sized(q.MinLen, q.MaxLen), true
+	}
+	most := q.MaxLen
+	if most > 0 {
+		most += t.Token.Len
+	}
+	return w.Sized(q.MinLen+t.Token.Len, most), false
+}
+
+// newStrangerSet returns the datagrams that are none of the engines' queries and joins, nor
+// queries of own.
+func newStrangerSet(all, own []*dissect.Proto) packetSet {
+	exempt := append(marksOf(all), patternsOf(own, isRequest, allForms)...)
+	return packetSet{patterns: []dissect.Pattern{{}}, exempt: dissect.Needed(exempt), hasOther: true}
+}
+
+// oddLengths returns the lengths that no client gives to messages of a type: those between
+// the declared ones. It returns nothing where the declarations leave the length open.
+func oddLengths(t *dissect.Type) (odd []lengths) {
+	if t == nil || !isQuery(t) || !t.BringsToken() {
+		return nil
+	}
+	var known []lengths
+	for _, w := range t.Wire {
+		for _, q := range t.Token.Plain {
+			if q.MaxLen == 0 {
+				return nil
+			}
+			keyed, _ := keyedForm(t, w, q)
+			known = append(known, lengths{q.MinLen, q.MaxLen}, lengths{keyed.MinLen, keyed.MaxLen})
+		}
+	}
+	slices.SortFunc(known, func(a, b lengths) int { return cmp.Compare(a.min, b.min) })
+	next := 0
+	for _, k := range known {
+		if k.min > next {
+			odd = append(odd, lengths{next, k.min - 1})
+		}
+		next = max(next, k.max+1)
+	}
+	return append(odd, lengths{next, 0})
+}
+
+// mix is what share of an incident's packets each kind of lines is for.
+type mix struct {
+	isKnown           bool // the incident has a shape
+	odd, keyed, plain float64
+	strange           float64         // datagrams of no protocol
+	plainTypes        []*dissect.Type // of the packets without a token
+	oddForms          []dissect.Pattern
+}
+
+// mixOf returns the mix of an incident's packets.
+func (c *catalog) mixOf(in *flood.Incident) (m mix) {
+	total := in.OtherForms
+	for i := range in.Shape {
+		total += in.Shape[i].Packets
+	}
+	if total == 0 {
+		return m
+	}
+	m.isKnown = true
+	for i := range in.Shape {
+		f := &in.Shape[i]
+		share := float64(f.Packets) / float64(total)
+		s := track.Sighting{What: track.IsRequest, Type: f.Type, Bytes: f.Max}
+		if f.HasKey {
+			s.Flags = track.HasKey
+		}
+		switch odd := c.oddForms(f.Type, lengths{int(f.Min), int(f.Max)}); {
+		case f.IsOther:
+			m.strange += share
+		case len(odd) > 0:
+			m.odd += share
+			if share >= fitShare {
+				m.oddForms = append(m.oddForms, odd...)
+			}
+		case c.sets[lineUnissued].hasSighting(&s):
+			m.keyed += share
+		case c.sets[lineFirst].hasSighting(&s):
+			m.plain += share
+			if share >= fitShare && !slices.Contains(m.plainTypes, f.Type) {
+				m.plainTypes = append(m.plainTypes, f.Type)
+			}
+		}
+	}
+	return m
+}
+
+// oddForms returns the patterns of a type's messages at odd lengths that overlap b.
+func (c *catalog) oddForms(t *dissect.Type, b lengths) (list []dissect.Pattern) {
+	for _, odd := range oddLengths(t) {
+		if b.max < odd.min || odd.max > 0 && b.min > odd.max {
+			continue
+		}
+		for _, w := range t.Wire {
+			if !w.IsMistake && (odd.max == 0 || odd.max >= w.MinLen) {
+				list = append(list, w.Sized(max(odd.min, w.MinLen), odd.max))
+			}
+		}
+	}
+	return list
+}
+
+// withSet returns a catalog with other patterns for one kind of lines.
+func (c *catalog) withSet(all []*dissect.Proto, l lineKind, patterns []dissect.Pattern) *catalog {
+	fitted := *c
+	fitted.sets[l] = packetSet{patterns: dissect.Needed(patterns)}
+	fitted.sets[l].indexForms(all)
+	return &fitted
+}
+
+// plainPatterns returns the forms without a token of the types that came.
+func (m *mix) plainPatterns() (list []dissect.Pattern) {
+	for _, t := range m.plainTypes {
+		for _, w := range plainForms(t) {
+			if !w.IsMistake {
+				list = append(list, w)
+			}
+		}
+	}
+	return list
+}
+
+// typeNames returns the names of the types that a narrow cap is on.
+func (m *mix) typeNames() string {
+	s := ""
+	for i, t := range m.plainTypes {
+		switch {
+		case i > 0 && i == len(m.plainTypes)-1:
+			s += " and "
+		case i > 0:
+			s += ", "
+		}
+		s += t.Name
+	}
+	return s
+}
+
+// This file turns patterns into tests that both tools can write: nft's raw payload
+// expressions and iptables' u32 compare words at fixed offsets with numbers.
+
+// match is a test of a payload: of its length, and of words at offsets. A packet that passes
+// two tests of a line is charged twice; that can happen where patterns overlap, but not where
+// one covers another, because those are merged before.
+type match struct {
+	min, max int // bytes of payload; a max of 0 is no bound
+	words    []word
+}
+
+// word is a test of up to 8 bytes of a payload: the bits of the mask have one of the values.
+type word struct {
+	off, size int // in bytes
+	mask      uint64
+	values    []uint64 // in order
+}
+
+// span is the values from lo to hi, both included.
+type span struct{ lo, hi uint64 }
+
+// spans returns the values of a word as spans: three or more in a row are one.
+func (w *word) spans() (list []span) {
+	for i := 0; i < len(w.values); {
+		j := i + 1
+		for j < len(w.values) && w.values[j] == w.values[j-1]+1 {
+			j++
+		}
+		if j-i < 3 {
+			j = i + 1
+		}
+		list = append(list, span{w.values[i], w.values[j-1]})
+		i = j
+	}
+	return list
+}
+
+// isWhole reports whether the mask has all bits of the word.
+func (w *word) isWhole() bool { return w.mask == ^uint64(0)>>(64-8*w.size) }
+
+// lengthTest returns the bounds of the length that have to be tested, 0 for none. A packet
+// that ends before the last word fails anyway.
+func (m *match) lengthTest() (lo, hi int) {
+	end := 0
+	if n := len(m.words); n > 0 {
+		end = m.words[n-1].off + m.words[n-1].size
+	}
+	lo, hi = m.min, m.max
+	if lo <= end {
+		lo = 0
+	}
+	if hi > 0 {
+		lo = m.min
+	}
+	return lo, hi
+}
+
+// matchesOf makes the tests for patterns, with words of at most so many bytes. Those
+// that differ in the values of one word become one.
+func matchesOf(patterns []dissect.Pattern, maxLen int) (list []match) {
+	for i := range patterns {
+		p := &patterns[i]
+		list = append(list, match{min: max(p.MinLen, p.Offset+len(p.Value)), max: p.MaxLen,
+			words: wordsOf(p, sharedLen(p, patterns), maxLen)})
+	}
+	for merged := true; merged; {
+		merged = false
+		for i := range list {
+			rest := list[i+1:]
+			if j := slices.IndexFunc(rest, list[i].merge); j >= 0 {
+				list = slices.Delete(list, i+1+j, i+2+j)
+				merged = true
+				break
+			}
+		}
+	}
+	return list
+}
+
+// sharedLen returns the length of the shortest beginning that a pattern shares with another
+// one, at least a byte; its whole length if it shares none. Words are cut there, so that the
+// tests of what follows can be merged.
+func sharedLen(p *dissect.Pattern, all []dissect.Pattern) int {
+	shared := len(p.Value)
+	for i := range all {
+		q, n := &all[i], 0
+		for n < min(len(p.Value), len(q.Value)) && q.Offset == p.Offset {
+			a, am := p.BitsAt(p.Offset + n)
+			if b, bm := q.BitsAt(q.Offset + n); a != b || am != bm {
+				break
+			}
+			n++
+		}
+		if n > 0 {
+			shared = min(shared, n)
+		}
+	}
+	return shared
+}
+
+// wordsOf cuts a pattern into words: the first bytes from their start, the rest from the
+// end of the pattern.
+func wordsOf(p *dissect.Pattern, shared, maxLen int) (words []word) {
+	var sizes []int
+	for n := shared; n > 0; n -= maxLen {
+		sizes = append(sizes, min(n, maxLen))
+	}
+	at := len(sizes)
+	for n := len(p.Value) - shared; n > 0; n -= maxLen {
+		sizes = slices.Insert(sizes, at, min(n, maxLen))
+	}
+	off := p.Offset
+	for _, size := range sizes {
+		w := word{off: off, size: size, values: []uint64{0}}
+		for range size {
+			value, mask := p.BitsAt(off)
+			w.values[0], w.mask = w.values[0]<<8|uint64(value), w.mask<<8|uint64(mask)
+			off++
+		}
+		if w.mask != 0 {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// merge makes m match what n matches as well, and reports whether it could: where the two
+// differ in the values of one word only, or in ranges of lengths that adjoin.
+func (m *match) merge(n match) bool {
+	if len(m.words) != len(n.words) {
+		return false
+	}
+	differ := -1
+	for i := range m.words {
+		a, b := &m.words[i], &n.words[i]
+		switch {
+		case a.off != b.off || a.size != b.size || a.mask != b.mask:
+			return false
+		case slices.Equal(a.values, b.values):
+		case differ >= 0:
+			return false
+		default:
+			differ = i
+		}
+	}
+	switch {
+	case differ < 0 && m.max > 0 && m.max+1 == n.min:
+		m.max = n.max
+	case differ < 0 && n.max > 0 && n.max+1 == m.min:
+		m.min = n.min
+	case differ < 0 || m.min != n.min || m.max != n.max:
+		return false
+	default:
+		w := &m.words[differ]
+		w.values = slices.Concat(w.values, n.words[differ].values)
+		slices.Sort(w.values)
+		w.values = slices.Compact(w.values)
+	}
+	return true
+}
+
+const (
+	// limit: answeredIdle is for how long such a source passes after its last answer. Chosen: a player
+	// looks through a list of servers and asks again within minutes, as monitors do.
+	answeredIdle = 10 * time.Minute
+	// limit: sourceIdle is after how long without queries the set drops a source: longer than any bucket
+	// takes to fill again, so that dropping it makes room and changes nothing else.
+	sourceIdle = time.Minute
+)

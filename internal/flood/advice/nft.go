@@ -484,7 +484,7 @@ const (
 )
 
 // letsProvenPass reports whether clients that proved their address pass before the limit of
-// such lines. Of lines for named victims nobody is let past. Replies at a victim are no
+// such lines. Lines for named victims let no client pass. Replies at a victim are no
 // client's, and who guesses passwords over TCP has proved an address, too.
 func (l lineKind) letsProvenPass() bool {
 	switch l {
@@ -630,3 +630,17 @@ func (w *nftWriter) writeAnsweredPass() {
 	w.writeLine("    %s saddr @answered%d update @pass%d { %s \\", w.ip, w.id, w.id, w.eachEnd("saddr"))
 	w.writeLine("      limit rate %s } counter return", w.pass.formatNFT())
 }
+
+const (
+	// limit: trialSources is how many sources have a bucket in a trial, and the size of the set in the
+	// lines with a limit for each source, so that the kernel follows as many. It is more than the botnets
+	// that reach one server with queries above such a limit, and takes 512 KiB of slots for each plan of a
+	// trial. Sources beyond it pass, here as there.
+	trialSources = 1 << 14
+	// limit: trialAnswered is how many sources that the server answered for a challenge a trial keeps, and
+	// the size of the sets in such lines: ten minutes of 13 new clients a second, 256 KiB of slots for
+	// each of two tables. One beyond it meets the cap.
+	trialAnswered = 1 << 13
+	// limit: loginIdle is the same for new connections, whose bucket takes a minute to fill.
+	loginIdle = 10 * time.Minute
+)

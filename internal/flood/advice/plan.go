@@ -204,7 +204,7 @@ func (p *plan) spares(end netip.AddrPort) bool {
 }
 
 // addName adds a network to the named ones if there is room, it is of the target's IP
-// version, at most a /16 wide, overlaps none of them, has none of one's own tools, and is not
+// version, at most a /16 wide, overlaps none of them, has none of the operator's own tools, and is not
 // the target's own: blocking that would block the neighbours.
 func (p *plan) addName(x netip.Prefix) {
 	if !x.IsValid() || x.Addr().Is4() != p.target.Addr().Is4() || x.Bits() < 16 || p.numNames == planNames {
@@ -557,3 +557,11 @@ func (c *outcome) describeShortness() string {
 	}
 	return fmt.Sprintf(" So few packets do not show what a limit does to more of them: %s pass before it begins.", thousands(c.sharedBurst()))
 }
+
+const (
+	// limit: planNames is how many sources the lines of one incident name: the eight sources and four
+	// networks that an Incident lists.
+	planNames = 12
+	// limit: planRules is how many kinds of lines one incident has.
+	planRules = 3
+)

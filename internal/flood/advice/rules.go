@@ -16,7 +16,7 @@ import (
 
 // DefaultExpiry is how long rules match after they were loaded, unless another time is asked
 // for. Chosen: floods of queries last minutes, an evening's attacker comes back for longer,
-// and what nobody loads again must not stand in a firewall next month.
+// and rules that are not loaded again must not stand in a firewall next month.
 const DefaultExpiry = time.Hour
 
 // FormatExpiry returns a time of whole seconds for people: "1h", "90m".
@@ -253,3 +253,9 @@ func (x *formLines) apply(end *remoteEnd, now int64) (dropped planSet) {
 	}
 	return dropped
 }
+
+const (
+	// limit: trialForms is for how many forms of packets a trial keeps which lines look at them. Chosen:
+	// the queries of a protocol, with and without a challenge.
+	trialForms = 16
+)

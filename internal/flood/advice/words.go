@@ -88,7 +88,7 @@ func (p *plan) provenNames(in *flood.Incident) (n int) {
 	return n
 }
 
-// ownWords returns what the lines do about one's own tools, if some would have been named.
+// ownWords returns what the lines do about the operator's own tools, if some would have been named.
 func (p *plan) ownWords() string {
 	if !p.ownSpared {
 		return ""

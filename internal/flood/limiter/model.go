@@ -27,7 +27,7 @@ var Models = []Model{
 // Usage describes what ParseModel accepts.
 const Usage = "rehlds, source, source-late or csgo, or numbers: per=3,global=30,window=60; a name and numbers change the engine's"
 
-// ParseModel parses the name of an engine, a model of one's own, or a name with the
+// ParseModel parses the name of an engine, numbers, or a name with the
 // numbers that differ: rehlds; per=3,global=30,window=60; source,global=3000.
 func ParseModel(text string) (Model, error) {
 	var m Model
@@ -182,3 +182,15 @@ func ringIndex(second int64) int64 { return second & (ringSize - 1) }
 
 // ringSize is the length of server.ring: a power of two above maxTrackedWindow.
 const ringSize = 64
+
+const (
+	// limit: maxWindow bounds the window of a model, in seconds. Chosen: operators set up to a few
+	// minutes.
+	maxWindow = 3600
+	// limit: maxTrackedWindow bounds the window of a model with MaxTracked: addresses are counted in a
+	// ring of seconds for each server.
+	maxTrackedWindow = 60
+	// limit: maxRate bounds the limits of a model, so that a limit times the window can be compared with
+	// counters.
+	maxRate = 1_000_000_000
+)

@@ -1,7 +1,72 @@
+// Package limiter replays the limiter of connectionless packets that game servers
+// of Valve's engines have, over the packets of a capture: whom would it have refused,
+// and when? It is a track.Watcher and takes a fixed amount of memory. What the server of the
+// capture did, its replies show.
+//
+// # What is counted
+//
+// The engines ask their limiter before they read the packet: everything that begins
+// with FF FF FF FF counts, whatever it is (ReHLDS, SV_ReadPackets; Source calls it
+// first thing in the function for connectionless packets). So junk that begins so
+// uses up the limit as queries do, and so does a reply that somebody else's server
+// sends to this one's port. A request makes its destination a server here; junk and
+// replies count at ends that were asked before, because nothing else distinguishes a server's
+// port from a client's. The All-Seeing Eye and master servers have no such limiter,
+// and their messages do not count.
+//
+// # The model
+//
+// Time is in whole seconds. There is a counter for each address (its ports do not
+// matter) and one for all, each with the second in which its window began:
+//
+//   - First the one of the address. An unknown address begins a window at 1. If more than
+//     window seconds have passed since the window began, a new one begins at 1.
+//     Else the counter rises, also with packets that are refused, and if it is then above per
+//     times window, the packet is refused. So the limit is an average: all of a
+//     window's packets may come at once, and after them nothing gets through until
+//     the window is over.
+//   - Then the one of all, in the same way, with global times window. What was refused for
+//     its address is not counted there; what is refused here is.
+//
+// Sources: ReHLDS, rehlds/engine/ipratelimit.cpp (rehlds); for Source the same
+// algorithm with the defaults of its variables, sv_max_queries_sec and its kin, in
+// the lists of variables that the games print (source: 3, 60, window 30;
+// source-late: 3, 3000, window 30, of later branches; csgo: 10, 500, window 30).
+//
+// csgo differs in two ways. It stores an address only when its packet got past
+// both limits. And where more than 50,000 addresses have a window, it drops all of
+// them and refuses everybody for a window: that is what a flood of forged sources
+// brings about, and the replay counts it as an overrun.
+//
+// # What it does not model
+//
+//   - What was before the capture: counters begin at zero with the first packet, and
+//     the engine's windows may lie up to a window otherwise.
+//   - The engine's clock: its seconds begin at other fractions than the packets'.
+//   - ReHLDS and Source trim their list of addresses when it is long, by those whose
+//     window is over for long. With windows up to 120 s that changes no outcome.
+//   - Bans and filters of the server before the limiter, other limits (of the Steam library: N
+//     packets in 200 ms; of proxies and firewalls), packets that the kernel dropped.
+//   - csgo drops an address in the second in which its window ends, if another
+//     packet comes first in it; here its window lasts through that second.
+//   - Split packets, which the engines join before they count. No query is split.
+//   - IPv6, which the engines do not support: its addresses are counted as if they did.
+//   - That clients ask again, or stop asking, when they get no answer.
+//
+// # Clients
+//
+// Refusals of clients that proved their address (internal/flood/proof) are counted separately: those
+// are the people for whom the server exists. A proof at any time in the capture
+// counts, also one after the refusal. A client that comes in the middle of a flood is refused
+// on the first packet in the replay, and proves itself a moment later because the
+// server of the capture did answer; counting only proofs that came before would leave
+// out exactly those that a flood keeps away.
 package limiter
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
 	"time"
 
 	"qsniff/internal/base/hostset"
@@ -202,3 +267,161 @@ func (r *Replay) keepEvicted(evicted *lru.Evicted[sourceKey, sourceCounter], now
 		r.evictedOthers++
 	}
 }
+
+// Summary is the result of a replay. Times are Unix nanoseconds of packets.
+type Summary struct {
+	Model   Model
+	Servers []Server // most refused first
+	// EvictedServers counts servers that were evicted, with all that they would have refused.
+	// EvictedClients and EvictedSources count evicted counters of sources that were still
+	// within their window: these begin at zero when they come back, and are refused less here
+	// than by a server.
+	EvictedServers, EvictedClients, EvictedSources uint64
+	// Clients counts proven addresses, each once for all servers; ClientsRefused those that at
+	// least one server would have refused, ShutOut those that one would have refused
+	// each time.
+	Clients, ClientsRefused, ShutOut uint64
+	// Proofs are the proofs of the addresses that are called clients here.
+	Proofs *proof.Summary
+}
+
+// Server is what the limiter of one server would have done.
+type Server struct {
+	Addr     netip.AddrPort
+	Requests uint64
+	ByRate   uint64 // refused for the limit of its source
+	ByAll    uint64 // refused for the limit of all
+	First    int64  // Unix time of the first refusal for the limit of all; 0 if there is none
+	Last     int64
+	Seconds  uint64 // in which a packet was refused for the limit of all
+	Overruns uint64 // times that the engine dropped all addresses, as more than MaxTracked had a window
+
+	Clients        uint64 // proven ones
+	ClientsRefused uint64 // at least once
+	ShutOut        uint64 // each time
+	ClientRequests uint64
+	ClientRefusals uint64
+
+	TopClients []Source // the most refused of the proven ones
+	TopSources []Source // the most refused of the others
+}
+
+// Refused returns how many packets would have been refused.
+func (s *Server) Refused() uint64 { return s.ByRate + s.ByAll }
+
+// Source is an address that would have been refused.
+type Source struct {
+	Addr          netip.Addr
+	Requests      uint64
+	ByRate, ByAll uint64
+	First, Last   int64 // refusal
+}
+
+// Refused returns how many packets of the source would have been refused.
+func (s *Source) Refused() uint64 { return s.ByRate + s.ByAll }
+
+// Summary returns the result so far.
+func (r *Replay) Summary() *Summary {
+	s := &Summary{Model: r.model, EvictedServers: r.evictedServers, EvictedClients: r.evictedClients,
+		EvictedSources: r.evictedOthers, Proofs: r.proofs.Summary()}
+	byNumber := make(map[uint32]*Server, r.servers.Len())
+	for k, st := range r.servers.All() {
+		byNumber[st.number] = st.report(k.AddrPort())
+	}
+	fates := map[track.Host]fate{}
+	for k, x := range r.clients.All() {
+		fates[k.host] |= r.addSource(byNumber[k.server], k, x)
+	}
+	for k, x := range r.others.All() {
+		if f := r.addSource(byNumber[k.server], k, x); f != 0 {
+			fates[k.host] |= f
+		}
+	}
+	for _, f := range fates {
+		s.Clients += uint64(f & asked)
+		s.ClientsRefused += uint64(f & refused >> 1)
+		s.ShutOut += uint64(f & shutOut >> 2)
+	}
+	for _, out := range byNumber {
+		s.Servers = append(s.Servers, *out)
+	}
+	slices.SortFunc(s.Servers, func(a, b Server) int {
+		return cmp.Or(cmp.Compare(b.Refused(), a.Refused()), cmp.Compare(b.Requests, a.Requests),
+			a.Addr.Addr().Compare(b.Addr.Addr()), cmp.Compare(a.Addr.Port(), b.Addr.Port()))
+	})
+	return s
+}
+
+// report returns the server as the summary lists it, without its clients and sources.
+func (st *serverLimiter) report(addr netip.AddrPort) *Server {
+	return &Server{Addr: addr, Requests: st.requests, ByRate: st.byRate, ByAll: st.byAll,
+		First: st.firstByAll, Last: st.lastByAll, Seconds: st.seconds, Overruns: st.overruns}
+}
+
+// fate is what became of a proven client at all servers together.
+type fate uint8
+
+const (
+	asked fate = 1 << iota
+	refused
+	shutOut
+)
+
+// addSource adds the outcomes of one address's packets to the summary of its server; to
+// is nil if that server was evicted. It returns the fate of the address if that is
+// proven, else 0.
+func (r *Replay) addSource(to *Server, k sourceKey, x *sourceCounter) (f fate) {
+	if to == nil {
+		return 0
+	}
+	src := Source{Addr: k.host.Addr(), Requests: x.requests, ByRate: x.byRate, ByAll: x.byAll, First: x.first, Last: x.last}
+	n := src.Refused()
+	list := &to.TopSources
+	if r.proofs.IsProven(k.host) {
+		list = &to.TopClients
+		f = asked
+		to.Clients++
+		to.ClientRequests += x.requests
+		to.ClientRefusals += n
+		if n > 0 {
+			to.ClientsRefused++
+			f |= refused
+		}
+		if n == x.requests {
+			to.ShutOut++
+			f |= shutOut
+		}
+	}
+	if n > 0 {
+		*list = insertMostRefused(*list, src)
+	}
+	return f
+}
+
+// insertMostRefused inserts src into the list of the most refused, of topSources at most.
+func insertMostRefused(list []Source, src Source) []Source {
+	at, _ := slices.BinarySearchFunc(list, src, func(a, b Source) int {
+		return cmp.Or(cmp.Compare(b.Refused(), a.Refused()), a.Addr.Compare(b.Addr))
+	})
+	if at == topSources {
+		return list
+	}
+	list = slices.Insert(list, at, src)
+	return list[:min(len(list), topSources)]
+}
+
+const (
+	// limit: maxServers is how many servers are replayed, 0.5 MiB: the largest hosts have some hundred on
+	// one address. The server whose last request is longest ago is evicted.
+	maxServers = 1024
+	// limit: maxSources is how many pairs of server and address are counted at a time, 7 MiB. An address
+	// that can be refused sends several packets a second, so in a flood from invented addresses it stays
+	// unless the flood has 65,536 others in that time.
+	maxSources = 65_536
+	// limit: maxClients is how many pairs of server and proven client are counted, 2 MiB. Forged addresses
+	// never enter this table, so they cannot evict clients.
+	maxClients = 16_384
+	// limit: topSources is how many of the most refused sources, and of the most refused clients, the
+	// summary of a server lists.
+	topSources = 10
+)

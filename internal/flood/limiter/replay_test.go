@@ -7,6 +7,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/base/hostset"
+	"qsniff/internal/test/lrutest"
 	"qsniff/internal/test/race"
 	"qsniff/internal/track"
 )
@@ -265,4 +266,9 @@ func BenchmarkSight(b *testing.B) {
 		s.Src = host(i)
 		r.Sight(s)
 	}
+}
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) {
+	lrutest.Check[sourceKey](t)
 }

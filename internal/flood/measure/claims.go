@@ -3,9 +3,11 @@ package measure
 import (
 	"math/bits"
 
+	"qsniff/dissect"
 	"qsniff/internal/base/lru"
 	"qsniff/internal/base/mem"
 	"qsniff/internal/flood/sketch"
+	"qsniff/internal/track"
 )
 
 // Claims follows which sources bring back the challenge that they were given: the
@@ -137,7 +139,7 @@ func (c *Claims) Foresee(server, source uint64) {
 
 func (x *claim) wholeKey() uint64 { return uint64(x.keyHigh)<<32 | uint64(x.key) }
 
-// use records that the source asked, and u when. What waited for an answer for long gets none any
+// use records that the source asked, and u when. A request that waited long gets no answer any
 // more.
 func (x *claim) use(u *used, now int32) {
 	if now-u.second() > PendingFor {
@@ -184,3 +186,286 @@ func (x *claim) isProven(now int32) bool { return x.provedAt > 0 && now-x.proved
 // TurnProofs drops from recentlyProven what was added before the previous call. It is
 // called every ten minutes.
 func (c *Claims) TurnProofs() { c.recentlyProven.Rotate() }
+
+// Request is what a request turned out to be.
+type Request struct {
+	IsQuery  bool // it counts as a query: it is not the echo of a request that counted
+	IsProven bool // its source proved its address in the last ProvenFor seconds
+	IsGuess  bool // it has a challenge that was never issued to it
+	// MayBeGuess: it has a challenge that the capture does not show, while most are guesses.
+	MayBeGuess bool
+}
+
+// CheckRequest compares the challenge of a request with those that its source was given,
+// and records the request. t and b are nil where the server is not watched closely: then
+// nothing is counted there. A source outside of the sample has no claim, unless it was in
+// the sample before: nothing is added for it, or invented addresses that bring challenges
+// would fill the sets however small the sample is.
+func (c *Claims) CheckRequest(t *Server, b *Second, s *track.Sighting, now int32) Request {
+	isKeyed := s.Flags&track.HasKey != 0
+	x := c.claimOf(s, isKeyed, now)
+	if x == nil {
+		r := Request{IsQuery: !isKeyed || t == nil || t.LastChallenge == 0} // its challenge may be valid
+		r.MayBeGuess = !r.IsQuery && b.isMostlyGuesses()
+		return r
+	}
+	if isKeyed && b != nil && c.follows(s.ClientHash) {
+		b.Checked++
+	}
+	if x.pending > 0 && now-x.askedAt > PendingFor {
+		x.pending, x.unproven, x.awaitsEcho = 0, 0, false
+	}
+	if !isKeyed && !(s.Flags&track.Cut != 0 && x.awaitsEcho && uint16(s.Bytes) == x.plainBytes+uint16(s.Type.TokenLen())) {
+		return c.recordPlain(b, s, x, now)
+	}
+	x.lastWasPlain = false
+	x.keyed = min(x.keyed, 254) + 1
+	switch {
+	case !isKeyed:
+		return c.recordEcho(t, x, now, false)
+	case x.challenge == 0 && x.previous == 0:
+		return c.recordUnissued(t, b, s, x, now)
+	case s.Key == x.challenge || s.Key == x.previous:
+		return c.recordEcho(t, x, now, true)
+	}
+	return c.recordGuess(b, s, x, now)
+}
+
+// claimOf returns the claim of the source of a request, or nil if it has none: that of a
+// source in the sample is created. Of a source outside of it, only a request with a challenge
+// is looked up.
+func (c *Claims) claimOf(s *track.Sighting, isKeyed bool, now int32) *claim {
+	key := claimKey(s.ServerHash, s.ClientHash)
+	if c.follows(s.ClientHash) {
+		return c.add(key, now)
+	}
+	if !isKeyed {
+		return nil
+	}
+	x, u := c.find(key)
+	if x != nil {
+		x.use(u, now)
+	}
+	return x
+}
+
+// recordGuess records a request with a challenge that is not the one that its source was
+// given. The refusal that answers it counts nothing more.
+func (c *Claims) recordGuess(b *Second, s *track.Sighting, x *claim, now int32) Request {
+	x.isOrphan = false
+	if b != nil && c.follows(s.ClientHash) {
+		b.Guesses++
+	}
+	return Request{IsGuess: true, IsProven: x.isProven(now)}
+}
+
+// recordPlain records a request without a challenge.
+func (c *Claims) recordPlain(b *Second, s *track.Sighting, x *claim, now int32) Request {
+	x.lastWasPlain, x.plainBytes, x.plainKind, x.isOrphan = true, uint16(s.Bytes), uint8(KindOf(s.Asks)), false
+	if x.pending == 0 {
+		x.askedAt, x.level = now, c.SampleLevel
+	}
+	x.pending = min(x.pending, 1<<15) + 1
+	r := Request{IsQuery: true, IsProven: x.isProven(now)}
+	if !r.IsProven {
+		x.unproven = min(x.unproven, 1<<15) + 1
+		if b != nil {
+			b.Unproven += x.weight()
+		}
+	}
+	return r
+}
+
+// recordEcho records a request that brings back what its source was given. isWhole is
+// false where the capture cut the challenge.
+func (c *Claims) recordEcho(t *Server, x *claim, now int32, isWhole bool) Request {
+	r := Request{IsQuery: x.pending == 0, IsProven: true}
+	x.pending -= min(x.pending, 1)
+	c.recordProof(x, now)
+	if t == nil {
+		return r
+	}
+	if !isWhole {
+		t.LastCut = now
+	}
+	w := x.weight()
+	if b := t.At(x.askedAt); b != nil {
+		b.ProvenLater += w * uint32(x.unproven)
+	}
+	if x.awaitsEcho {
+		if b := t.At(x.issuedAt); b != nil {
+			b.Echoed += w
+		}
+	}
+	x.unproven, x.awaitsEcho = 0, false
+	return r
+}
+
+// recordUnissued records a request with a challenge that the capture did not show. While
+// such challenges may well be from before the capture, the request counts as an echo or a
+// query.
+func (c *Claims) recordUnissued(t *Server, b *Second, s *track.Sighting, x *claim, now int32) Request {
+	isFirst, isOther := x.unissued == 0, x.unissued != 0 && x.unissued != s.Key
+	x.unissued = s.Key
+	isValid := t == nil || t.takesUnissued(now)
+	if !isValid && isOther {
+		return c.recordGuess(b, s, x, now)
+	}
+	r := Request{IsQuery: x.pending == 0}
+	// One that pends may have got a challenge that the capture lacks.
+	if isFirst && x.pending == 0 && b != nil && t.LastChallenge != 0 {
+		x.isOrphan, x.askedAt, r.IsQuery = true, now, isValid
+		r.MayBeGuess = !isValid && b.isMostlyGuesses()
+		if c.follows(s.ClientHash) {
+			b.Orphans++
+		}
+	}
+	if !isValid || x.pending == 0 {
+		return r
+	}
+	// A capture of one direction shows no better proof than what looks like an echo.
+	if t != nil && t.LastChallenge == 0 {
+		c.recordProof(x, now)
+		r.IsProven = true
+	}
+	x.pending--
+	if asked := t.At(x.askedAt); asked != nil {
+		asked.ProvenLater += x.weight() * uint32(x.unproven)
+	}
+	x.unproven = 0
+	return r
+}
+
+// RecordChallenge records a challenge that a server gives. t is nil where the server is
+// not watched closely.
+func (c *Claims) RecordChallenge(t *Server, s *track.Sighting, clock Clock) {
+	if t != nil {
+		if t.LastChallenge == 0 {
+			t.FirstChallenge = clock.Now
+		}
+		t.LastChallenge = clock.Now
+	}
+	key := claimKey(s.ServerHash, s.ClientHash)
+	x, _ := c.find(key)
+	if x == nil {
+		if !c.follows(s.ClientHash) {
+			return
+		}
+		x = c.add(key, clock.Now)
+	}
+	if s.Key != x.challenge {
+		x.previous, x.challenge = x.challenge, s.Key
+	}
+	if s.Key == x.unissued && s.Key != 0 {
+		c.recordEarlyEcho(t, x, clock)
+		return
+	}
+	if t == nil {
+		return
+	}
+	b := t.OpenSecond(clock.Now, clock.Nanos)
+	switch {
+	case x.pending > 0 && !x.awaitsEcho:
+		x.awaitsEcho, x.issuedAt = true, clock.Now
+		b.Challenged += x.weight()
+	case x.unissued != 0 && x.unissued != s.Key && !x.lastWasPlain:
+		// The server refuses the challenge that the source brought.
+		x.unissued = 0
+		if x.isOrphan {
+			x.isOrphan = false
+			t.recordRefusal(s, x.askedAt, clock.Now, c.follows(s.ClientHash))
+		}
+	}
+}
+
+// recordEarlyEcho records that a source had brought the challenge which the server gives it now: the
+// clock of what the host sends is late, as where two interfaces were merged by time, or the challenge is
+// the one of an earlier visit. Either way the source received it: a sender cannot guess 32 bits.
+func (c *Claims) recordEarlyEcho(t *Server, x *claim, clock Clock) {
+	x.unissued, x.isOrphan = 0, false
+	c.recordProof(x, clock.Now)
+	if t == nil {
+		return
+	}
+	w := x.weight()
+	if x.pending > 0 && !x.awaitsEcho {
+		b := t.OpenSecond(clock.Now, clock.Nanos)
+		b.Challenged += w
+		b.Echoed += w
+	}
+	if b := t.At(x.askedAt); b != nil {
+		b.ProvenLater += w * uint32(x.unproven)
+		b.Orphans -= min(b.Orphans, 1)
+	}
+	x.pending, x.unproven, x.awaitsEcho = 0, 0, false
+}
+
+// IsProven reports whether a source proved its address to a server in the last ProvenFor
+// seconds. It also holds for sources outside the sample that brought a challenge back.
+func (c *Claims) IsProven(server, source uint64, now int32) bool {
+	if c.recentlyProven.IsEmpty() { // as where one direction was captured: it needs no key
+		return false
+	}
+	key := claimKey(server, source)
+	if !c.recentlyProven.Has(key) {
+		return false
+	}
+	x, _ := c.find(key)
+	return x != nil && x.isProven(now)
+}
+
+// Answer is what a reply or a challenge answers.
+type Answer struct {
+	IsPlain bool   // a request without a challenge
+	Kind    int    // KindOf what that asked for
+	Bytes   uint16 // its length
+}
+
+// TakeAnswered returns what a server answers to a client in the sample with s, a challenge or
+// the first packet of a reply. A client may send many requests before the answers come. As
+// many replies as it sent requests with a challenge answer these: what is left was given to
+// somebody who had proved nothing, if it is of the kind that was asked for last.
+func (c *Claims) TakeAnswered(s *track.Sighting, now int32) Answer {
+	if !c.follows(s.ClientHash) {
+		return Answer{}
+	}
+	x, u := c.find(claimKey(s.ServerHash, s.ClientHash))
+	if x == nil || now-u.second() > PendingFor {
+		return Answer{}
+	}
+	isData := s.What != track.IsChallenge
+	if isData && x.keyed > 0 {
+		x.keyed--
+		return Answer{}
+	}
+	if x.plainKind == 0 || isData && s.What != track.IsPart && int(x.plainKind) != KindOf(s.Asks) { // a part does not show its kind
+		return Answer{}
+	}
+	a := Answer{IsPlain: true, Kind: int(x.plainKind), Bytes: x.plainBytes}
+	x.plainKind = 0
+	if isData && x.pending > 0 { // it waits for no echo
+		x.pending--
+		x.lastWasPlain = false
+	}
+	return a
+}
+
+// KindOf numbers what is asked for, from 1 to MaxKind. Of a request for several things, the
+// first counts.
+func KindOf(a dissect.Asked) int { return min(bits.TrailingZeros32(uint32(a))+1, MaxKind) }
+
+// MaxKind is the highest number of a kind: there are fewer.
+const MaxKind = 16
+
+const (
+	// limit: Claims follows claimSets sets of claimWays sources, 65,536 in all; where more than ClaimsEach
+	// new ones come in a second, one source in 2^n. Chosen: ClaimsEach sources a second fill the sets in
+	// 20 s, several times PendingFor.
+	claimSets  = 1 << 14
+	ClaimsEach = 3000
+	// limit: claimsCalm is the number of new sources a second below which more are followed again.
+	claimsCalm = 500
+	// limit: provenBytes is the size of each of the two filters that hold the sources that proved their
+	// address in the last ten to twenty minutes.
+	provenBytes = 16 << 10
+)

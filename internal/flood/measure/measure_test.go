@@ -2,6 +2,7 @@ package measure
 
 import (
 	"math"
+	"regexp"
 	"testing"
 
 	"qsniff/internal/track"
@@ -262,6 +263,36 @@ func TestOwnPort(t *testing.T) {
 		x.Activity.challenged, x.Activity.echoes, x.Activity.provenPort = tt.challenged, tt.echoes, 41_000
 		if got := x.Activity.OwnPort(); got != tt.want {
 			t.Errorf("%+v\ngot  %d", tt, got)
+		}
+	}
+}
+
+// TestNames: each feature has a name of its own, fit for a column.
+func TestNames(t *testing.T) {
+	word := regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+	seen := map[string]Feature{}
+	for f := range NumFeatures {
+		name := f.Name()
+		if other, is := seen[name]; is || !word.MatchString(name) {
+			t.Errorf("feature %d is called %q, as is feature %d", f, name, other)
+		}
+		seen[name] = f
+	}
+}
+
+// TestLastQuery: a flood that ends in the midst of a second ends there, although a query as usual
+// comes after it.
+func TestLastQuery(t *testing.T) {
+	const begin, ms = int64(1_700_000_000_920_000_000), int64(1_000_000)
+	var s Second
+	at := func(nanos int64) { s.bins[uint64(nanos)/10e6%100]++ }
+	for i := range int64(30) {
+		at(begin + i*2*ms)
+	}
+	at(begin + 700*ms)
+	for usual, want := range map[int]int64{0: 710, 1: 60, 31: 1000, 100: 1000} {
+		if got := (s.LastQuery(begin+1000*ms, usual) - begin) / ms; got != want {
+			t.Errorf("%d usual\ngot  %d ms\nwant %d", usual, got, want)
 		}
 	}
 }

@@ -39,7 +39,7 @@ type senderPane struct {
 	exchanges uint32
 }
 
-// Init allocates the sketches of a host. It is called once.
+// Init allocates the sketches of a host. Call it once.
 func (x *Receiver) Init(k Key) {
 	x.key = k
 	for i := range x.panes {

@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"time"
+
 	"qsniff/dissect"
 	"qsniff/internal/flood/sketch"
 	"qsniff/internal/track"
@@ -43,7 +45,7 @@ type serverState struct {
 // of Second's counts.
 type habit struct{ challenged, echoed, orphans float64 }
 
-// Init allocates the sketches of a server. It is called once.
+// Init allocates the sketches of a server. Call it once.
 func (t *Server) Init(k Key) {
 	t.key = k
 	for i := range t.panes {
@@ -180,3 +182,341 @@ func (t *Server) EachPrefix(f func(prefix track.Host, low, high uint32, hosts in
 		f(it.Key, low, high, it.Value.hosts.Count())
 	})
 }
+
+// Second counts what happened at a server in one second. Counts of sources are estimates
+// from the sample that Claims follows.
+type Second struct {
+	Sec   int32
+	Nanos int64  // Unix time of its begin
+	Frame uint64 // of its first packet
+
+	Queries       uint32 // requests that are no echo of a challenge, no junk and no guess
+	Packets       uint32 // requests of all kinds
+	BytesIn       uint64
+	Replies       uint32
+	BytesOut      uint64
+	Junk          uint32 // datagrams that no protocol recognizes
+	JunkBytes     uint64
+	Strange       uint32     // datagrams that are no query and belong to no session
+	WithChallenge uint32     // requests with any challenge
+	Checked       uint32     // those of them whose source is in the sample
+	Guesses       uint32     // of Checked: the challenge was never issued to its source
+	Orphans       uint32     // of Checked: the first challenge of its source, which the capture did not show, nor its refusal
+	Unreachable   uint32     // ICMP errors about replies
+	Proven        uint32     // queries of sources that had proved their address
+	Unproven      uint32     // queries of those that had not, estimated from the sample
+	ProvenLater   uint32     // those of them whose source proved its address within PendingFor seconds
+	Challenged    uint32     // sources that were challenged
+	Echoed        uint32     // those of them that brought the challenge back
+	bins          [100]uint8 // queries in each 10 ms, up to 255
+}
+
+// add adds the counts of another second.
+func (s *Second) add(b *Second) {
+	s.Queries += b.Queries
+	s.Packets += b.Packets
+	s.BytesIn += b.BytesIn
+	s.Replies += b.Replies
+	s.BytesOut += b.BytesOut
+	s.Junk += b.Junk
+	s.JunkBytes += b.JunkBytes
+	s.Strange += b.Strange
+	s.WithChallenge += b.WithChallenge
+	s.Checked += b.Checked
+	s.Guesses += b.extrapolate(b.Guesses)
+	s.Orphans += b.extrapolate(b.Orphans)
+	s.Unreachable += b.Unreachable
+	s.Proven += b.Proven
+	s.Unproven += b.Unproven
+	s.ProvenLater += b.ProvenLater
+	s.Challenged += b.Challenged
+	s.Echoed += b.Echoed
+}
+
+// extrapolate returns for how many requests with a challenge n of Checked stand. A share is
+// right even where one source of few sends most; all of them are never more than there were.
+func (s *Second) extrapolate(n uint32) uint32 {
+	if s.Checked == 0 || s.Checked >= s.WithChallenge {
+		return n
+	}
+	return uint32(uint64(n) * uint64(s.WithChallenge) / uint64(s.Checked))
+}
+
+// isMostlyGuesses reports whether the requests of the second that brought a challenge are
+// guesses mostly, or orphans, and not few.
+func (s *Second) isMostlyGuesses() bool {
+	n := s.Guesses + s.Orphans
+	return n >= minOrphans && 2*n > s.Checked
+}
+
+// LastQuery returns the time, to 10 ms, by which all but the last usual queries had come of the
+// second that ends at end; end, if no more than usual came.
+func (s *Second) LastQuery(end int64, usual int) int64 {
+	const bin = int64(10 * time.Millisecond)
+	for t := end; t > end-int64(time.Second); t -= bin {
+		if usual -= int(s.bins[uint64(t-1)/uint64(bin)%100]); usual < 0 {
+			return t
+		}
+	}
+	return end
+}
+
+// dispersion returns the variance of the queries in 10 ms divided by their mean: about 1
+// where senders are independent of each other. ok is false where no query came or a bin
+// is full.
+func (s *Second) dispersion() (d float64, ok bool) {
+	sum, squares := 0.0, 0.0
+	for _, n := range s.bins {
+		if n == 255 { // full
+			return 0, false
+		}
+		sum += float64(n)
+		squares += float64(n) * float64(n)
+	}
+	mean := sum / 100
+	if mean == 0 {
+		return 0, false
+	}
+	return (squares/100 - mean*mean) / mean, true
+}
+
+// Clock is the time of the current packet.
+type Clock struct {
+	Now   int32 // seconds since the first packet, from 1
+	Nanos int64 // its time stamp
+}
+
+// recordAsked records that the server was asked something in frame, and returns the counts
+// of that second.
+func (t *Server) recordAsked(c Clock, frame uint64) *Second {
+	t.LastAsked = c.Now
+	b := t.OpenSecond(c.Now, c.Nanos)
+	if b.Frame == 0 {
+		b.Frame = frame
+	}
+	return b
+}
+
+// CountRequest counts a request of any kind and returns the counts of its second.
+func (t *Server) CountRequest(s *track.Sighting, c Clock) *Second {
+	b := t.recordAsked(c, s.Frame)
+	t.learnProto(s)
+	n := s.Count()
+	t.weight = n
+	b.Packets += n
+	b.BytesIn += uint64(n) * uint64(s.Bytes)
+	if s.Flags&track.HasKey != 0 {
+		b.WithChallenge += n
+	}
+	return b
+}
+
+// maxVotes bounds how long the majority of before outvotes a flood of another protocol.
+const maxVotes = 250
+
+// learnProto sets Proto to the protocol that most packets have (Boyer and Moore 1981).
+func (t *Server) learnProto(s *track.Sighting) {
+	switch {
+	case s.Proto == nil:
+	case s.Proto == t.Proto:
+		t.votes = min(t.votes+1, maxVotes)
+	case t.votes > 0:
+		t.votes--
+	default:
+		t.Proto, t.votes = s.Proto, 1
+	}
+}
+
+// countQuery counts a request that is a query, in its second b and in the sketches of the
+// pane.
+func (t *Server) countQuery(s *track.Sighting, c Clock, b *Second, isProven bool) {
+	b.Queries += s.Count()
+	if f := &b.bins[uint64(c.Nanos)/10e6%100]; *f < 255 {
+		*f++
+	}
+	if isProven {
+		b.Proven++
+	}
+	t.currentPane().addQuery(t.key, s, s.ClientHash, c.Now, isProven)
+}
+
+// CountChecked counts a request by what Claims.CheckRequest made of it. second is the one
+// that CountRequest returned for it.
+func (t *Server) CountChecked(s *track.Sighting, c Clock, second *Second, r Request) {
+	switch {
+	case r.IsGuess:
+		t.countShape(Guesses, s, c.Now)
+		t.countGuess(s, c)
+	case r.MayBeGuess:
+		t.countShape(Guesses, s, c.Now)
+		t.countMaybeGuess(s)
+	case r.IsQuery:
+		t.countShape(Queries, s, c.Now)
+		t.countQuery(s, c, second, r.IsProven)
+	}
+	if r.IsProven && s.Flags&track.HasKey != 0 && !r.IsGuess && !r.MayBeGuess { // of a query that was counted, or is one
+		if v, _, _ := t.currentPane().top[Queries].Find(s.Src, s.ClientHash); v != nil {
+			v.provenPort = s.SrcPort
+			v.addEchoes(&Activity{echoes: 1})
+		}
+	}
+}
+
+// countGuess counts the source of a request whose challenge was never issued to it. Package
+// measure counted the request itself.
+func (t *Server) countGuess(s *track.Sighting, c Clock) {
+	t.currentPane().addOther(Guesses, t.key, s, s.ClientHash, c.Now)
+}
+
+// countMaybeGuess counts the source of a request whose challenge may be a guess.
+func (t *Server) countMaybeGuess(s *track.Sighting) {
+	t.currentPane().addSource(Guesses, s.ClientHash)
+}
+
+// recordRefusal makes an orphan of the second asked a guess, which is not counted once more.
+// s is the refusal: the server's new challenge.
+func (t *Server) recordRefusal(s *track.Sighting, asked, now int32, isFollowed bool) {
+	if b := t.At(asked); b != nil && isFollowed && b.Orphans > 0 {
+		b.Orphans--
+		b.Guesses++
+	}
+	p := t.currentPane()
+	p.addSource(Guesses, s.ClientHash)
+	if v := p.top[Guesses].Add(&s.Dst, s.ClientHash); v != nil {
+		if v.First == 0 {
+			v.First = now
+		}
+		v.last = now
+	}
+}
+
+// CountJunk counts a datagram that no protocol recognizes.
+func (t *Server) CountJunk(s *track.Sighting, c Clock) {
+	b := t.recordAsked(c, s.Frame)
+	t.weight = s.Count()
+	b.Junk += s.Count()
+	b.JunkBytes += uint64(s.Count()) * uint64(s.Bytes)
+	t.countShape(Junk, s, c.Now)
+	t.currentPane().addOther(Junk, t.key, s, s.ClientHash, c.Now)
+}
+
+// CountStrange counts a datagram that is no query and belongs to no session.
+func (t *Server) CountStrange(s *track.Sighting, c Clock) {
+	b := t.OpenSecond(c.Now, c.Nanos)
+	b.Strange += s.Count()
+	b.JunkBytes += uint64(s.Count()) * uint64(s.Bytes)
+	t.countShape(Junk, s, c.Now)
+	t.currentPane().addOther(Junk, t.key, s, s.ClientHash, c.Now)
+}
+
+// CountReply counts what the server sends. isFirst is false for the parts of a split reply
+// after its first.
+func (t *Server) CountReply(s *track.Sighting, c Clock, isFirst bool) {
+	t.LastSent = c.Now
+	b := t.OpenSecond(c.Now, c.Nanos)
+	b.BytesOut += uint64(s.Count()) * uint64(s.Bytes)
+	if v, _, _ := t.currentPane().top[Queries].Find(s.Dst, s.ClientHash); v != nil {
+		v.bytesOut += s.Bytes
+		if s.What == track.IsChallenge {
+			v.addEchoes(&Activity{challenged: 1})
+		}
+	}
+	if isFirst {
+		b.Replies += s.Count()
+	}
+	t.learnProto(s)
+}
+
+// CountUnreachable counts an ICMP error about a reply.
+func (t *Server) CountUnreachable(c Clock) { t.OpenSecond(c.Now, c.Nanos).Unreachable++ }
+
+// The baseline moves towards the rate by 1/60 of the difference a second in the first
+// learnUntil seconds, later by 1/600. Chosen: a start in mid-traffic settles in two
+// minutes, and a flood of a minute moves the baseline by a tenth of the difference.
+const (
+	learnFast  = 1.0 / 60
+	learnSlow  = 1.0 / 600
+	learnUntil = 120 // seconds
+	// learnFloor and learnFactor bound what one second can teach: a flood that begins
+	// slowly must not become the baseline.
+	learnFloor  = 10
+	learnFactor = 4
+)
+
+// StartFrom sets the baseline to a rate that was counted before t was watched closely; 0: none was.
+func (t *Server) StartFrom(rate float64) {
+	t.Base, t.learned = rate, 0
+	if rate > 0 {
+		t.learned = 1
+	}
+}
+
+// Usual returns the queries/s when nothing is wrong, for people. The baseline begins at 0 and
+// takes minutes to get there, which is on the safe side for rules; the mean of what it has
+// learned so far is right from the first seconds on.
+func (t *Server) Usual() float64 { return Share(t.Base, t.learned) }
+
+// Learn moves the baseline and the habit towards the second that ends.
+func (t *Server) Learn(now int32) {
+	x := min(float64(t.Sum(now, 1).Queries), max(learnFloor, learnFactor*t.Base))
+	step := learnSlow
+	if now-t.Born < learnUntil {
+		step = learnFast
+	}
+	t.Base += (x - t.Base) * step
+	t.learned += (1 - t.learned) * step
+	echoed := t.Sum(now-echoDelay, 1)
+	h := &t.habit
+	h.challenged += (float64(echoed.Challenged) - h.challenged) * step
+	h.echoed += (float64(echoed.Echoed) - h.echoed) * step
+	h.orphans += (min(float64(echoed.Orphans), max(minOrphans, orphansFactor*h.orphans)) - h.orphans) * step
+}
+
+// Totals adds up the seconds of an incident.
+type Totals struct {
+	Queries, Packets, WithChallenge uint64
+	BytesIn, BytesOut, Replies      uint64
+	Junk, Strange                   uint64
+	Unreachable                     uint64
+	// Challenged counts the sources that were challenged in each of these seconds, Echoed those
+	// of them that brought the challenge back, then or later: a source that asks for longer
+	// counts more than once.
+	Challenged, Echoed uint64
+}
+
+// Add adds the counts of a second, without those of AddProofs; nil is a second without
+// packets.
+func (x *Totals) Add(s *Second) {
+	if s == nil {
+		return
+	}
+	x.Queries += uint64(s.Queries)
+	x.Packets += uint64(s.Packets)
+	x.WithChallenge += uint64(s.WithChallenge)
+	x.BytesIn += s.BytesIn + s.JunkBytes
+	x.BytesOut += s.BytesOut
+	x.Replies += uint64(s.Replies)
+	x.Junk += uint64(s.Junk)
+	x.Strange += uint64(s.Strange)
+	x.Unreachable += uint64(s.Unreachable)
+}
+
+// AddProofs adds the challenged sources of a second. It is called when their echoes have had
+// EchoDelay seconds to arrive.
+func (x *Totals) AddProofs(s *Second) {
+	if s != nil {
+		x.Challenged += uint64(s.Challenged)
+		x.Echoed += uint64(s.Echoed)
+	}
+}
+
+// EchoDelay is how many seconds after a challenge its echo is counted at the latest in
+// totals. Chosen: a round trip across the world and a retry.
+const EchoDelay = 3
+
+const (
+	// limit: BinSeconds is how many seconds back counts are kept: a minute, for the rate over one.
+	BinSeconds = 64
+	// limit: PaneSeconds is the length of a pane.
+	PaneSeconds = 10
+)

@@ -122,3 +122,17 @@ func (t *Server) MergeShape(all *Shape, sort Sort, sec int32) {
 		all.Merge(&x.shapes[sort])
 	}
 }
+
+const (
+	// limit: ShapeForms is how many forms of packets a Shape holds: four types with lengths of their own.
+	// Packets of further types are counted together. Chosen: a flood of more types than a server has
+	// questions is junk.
+	ShapeForms = 16
+	// limit: formLengths is how many forms of one type, with or without a challenge, a Shape holds, so
+	// that a flood with random lengths leaves room for other types. Further lengths widen the nearest
+	// form.
+	formLengths = 4
+	// limit: ShapeSeconds is how many seconds back the shape of each is kept: the longest that verdicts on
+	// attacks take.
+	ShapeSeconds = 4
+)

@@ -34,7 +34,7 @@ type Spell struct {
 	view   *view
 }
 
-// Event is what a second makes of a spell.
+// Event is how a spell changed in a second.
 type Event uint8
 
 // The events.
@@ -95,7 +95,7 @@ func (t *Table) Tick(now int32, nanos int64, lim *Limits) {
 			s.before = *n
 		}
 		if h.lastIn == now && !h.isForgotten {
-			t.known.Get(h.Addr) // who gets much is not forgotten before who gets nothing
+			t.known.Get(h.Addr) // a busy host is not evicted before an idle one
 		}
 		h.endSecond()
 	}
@@ -234,7 +234,7 @@ func (t *Table) live(h *Host, class int, s *Spell, nanos int64, lim *Limits, lea
 	}
 }
 
-// learn moves what is usual towards the rate of a second.
+// learn moves the baseline towards the rate of a second.
 func (s *Spell) learn(rate float64, age int32) {
 	step := learnSlow
 	if age < learnUntil {
@@ -243,7 +243,7 @@ func (s *Spell) learn(rate float64, age int32) {
 	s.Usual += (min(rate, max(learnLeast, 4*s.Usual)) - s.Usual) * step
 }
 
-// drop ends a spell; what is usual stays.
+// drop ends a spell; its baseline stays.
 func (t *Table) drop(s *Spell) {
 	if s.view != nil {
 		t.spare = append(t.spare, s.view)
@@ -299,7 +299,7 @@ func (s *Spell) Sources() float64 {
 	return s.view.Count()
 }
 
-// Sketch returns what Sources are counted with, which is the spell's; nil where that is not known.
+// Sketch returns the spell's counter of sources; nil where it has none.
 func (s *Spell) Sketch() *sketch.Distinct {
 	if s.view == nil {
 		return nil
@@ -322,3 +322,13 @@ func (s *Spell) Busiest(list []measure.BusyHost) []measure.BusyHost {
 	}
 	return s.view.Busiest(list)
 }
+
+const (
+	// limit: sessionTurn, in seconds: a server that changes maps is silent for ten, and its players go on.
+	sessionTurn = 30
+	// limit: views is for how many classes of hosts sources are counted at a time, 8 KiB each; where all
+	// are in use, the number of sources is unknown.
+	views = 32
+	// limit: topSources is how many sources of one of them are told apart.
+	topSources = 64
+)

@@ -1,3 +1,30 @@
+// Package other measures what else comes to hosts with game servers than queries: SYN
+// floods, floods of random UDP, fragments, ICMP, tunnels, the replies of amplifiers, and
+// what clients of other games send. It counts the packets of each class in each second,
+// and decides whether they are a flood. Package flood writes the incidents. Queries, and packets that begin
+// like one, are not counted here.
+//
+// # Whose packets count
+//
+// A host is known once a query was sent to it, or a packet to a port where our protocols
+// are met. Packets to other hosts are not looked at. A host that gets promote packets in a
+// second is watched closely, with a count for each class.
+//
+// # What is ordinary
+//
+// A game server gets thousands of packets a second from its players, and a server of
+// downloads gets as many acknowledgements. Packets that a host answers are therefore no flood: a flow in
+// which the host sends as well is a session, and counts as nothing else. A capture of one
+// direction shows no sessions; there it takes ten times as many packets for a flood
+// (BlindFactor), and the rate since the start of the capture is the baseline.
+//
+// What makes a class a flood, how many packets a second at least, stands with its reason in
+// classes.go, that of amplifiers with their ports in this file.
+//
+// # State
+//
+// Of fixed size: at the default budget 2.4 MiB from the first packets on, 3.4 MiB with all hosts that there is
+// room for and all that is counted of their sources. Single-threaded; the caller passes the time.
 package other
 
 import (
@@ -85,7 +112,7 @@ func (t *Traffic) add(bytes uint32) {
 	t.Bytes += uint64(bytes)
 }
 
-// New returns a table of size times the usual size.
+// New returns a table of size times the default size.
 func New(size float64) *Table {
 	t := &Table{most: min(max(int(heavyHosts*size), 8), heavyHosts),
 		known:   lru.New[track.Host, known](max(int(knownHosts*size), 16)),
@@ -173,7 +200,7 @@ func (h *Host) forget(k *known) {
 	h.known, h.isForgotten = &h.own, true
 }
 
-// recall finds a host among those that were forgotten and are still watched closely.
+// recall finds a host among those that were evicted from known and are still watched closely.
 func (t *Table) recall(k *known, host *track.Host) {
 	for _, h := range t.heavy {
 		if h.isForgotten && h.Addr == *host {
@@ -298,7 +325,7 @@ func (t *Table) count(k *known, class int, s *track.Sighting) {
 }
 
 // countAt counts a packet to a host that is watched closely. Once there are promote of its
-// class in a second, their sources are told apart.
+// class in a second, their sources are counted one by one.
 func (t *Table) countAt(h *Host, class int, s *track.Sighting) {
 	x := &h.spells[class]
 	if x.view == nil && h.now[class].packets == promote-1 {
@@ -378,7 +405,7 @@ func (t *Table) makeRoom() *Host {
 // idleFor is how many seconds a host must be quiet to make room for another.
 const idleFor = 60
 
-// FixedBytes returns what a table of the usual size takes from the first packet on, in bytes.
+// FixedBytes returns what a table of the default size takes from the first packet on, in bytes.
 func FixedBytes() int { return 2*(sessionBytes+2*handshakeBytes) + mem.SizeOf[Table]() }
 
 // KnownBytes returns what it takes besides with the first host that is known.
@@ -427,3 +454,191 @@ func (t *Table) finishPeak() {
 
 // PortShare is the share of its packets from which on a class goes to one port.
 const PortShare = 0.9
+
+// Host is one that is watched closely.
+type Host struct {
+	Addr track.Host
+
+	slot        int
+	known       *known
+	born        int32 // when it came to be watched
+	lastIn      int32 // it got something
+	isForgotten bool  // the table has no place for it any more: known is own
+	own         known
+
+	// In this second:
+	now       [maxClasses]tally
+	errors    uint32 // ICMP errors about what the host sent
+	sent      uint32 // packets by the host
+	sentLast  uint32 // in the second before
+	completed uint32 // handshakes
+	toServers uint32 // TCP SYN to ports of game servers
+
+	spells [maxClasses]Spell
+}
+
+// tally counts the packets of a class in a second.
+type tally struct {
+	packets uint32
+	frame   uint64 // of the first of them
+	bytes   uint64
+}
+
+// add adds a packet.
+func (n *tally) add(s *track.Sighting) {
+	if n.packets == 0 {
+		n.frame = s.Frame
+	}
+	n.packets++
+	n.bytes += uint64(s.Wire)
+}
+
+// view tells apart the sources of a class at a host, and the ports that it goes to.
+type view struct {
+	*measure.Senders
+	ports sketch.Dominant
+}
+
+// count counts a packet to the host.
+func (h *Host) count(class int, s *track.Sighting, key measure.Key) {
+	if s.What == track.IsUnreachable {
+		h.errors++
+	}
+	h.now[class].add(s)
+	v := h.spells[class].view
+	if v == nil {
+		return
+	}
+	hash := s.ClientHash
+	switch s.What {
+	case track.IsAgreed:
+		hash = key.HashHost(&s.Src)
+	case track.IsUnreachable: // who sent it is not known
+		return
+	}
+	v.Add(key, s, hash, h.lastIn)
+	if s.DstPort != 0 { // a fragment has none
+		v.ports.Add(uint32(s.DstPort))
+	}
+}
+
+// isBusy reports whether an incident is open at the host, or about to be.
+func (h *Host) isBusy() bool {
+	for i := range h.spells {
+		if h.spells[i].heat > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isBlind reports whether nothing that the host sends is in the capture: what is a session
+// cannot be told.
+func (h *Host) isBlind(now int32) bool {
+	return h.known.lastOut == 0 || now-h.known.lastOut > blindAfter
+}
+
+// blindAfter is how many seconds of silence make a host one of which nothing is captured:
+// a server that a flood brought down is silent, too, but not from the begin.
+const blindAfter = 60
+
+// forgiveErrors takes away the ICMP errors that answer what the host sent: there cannot be
+// more of them than packets.
+func (h *Host) forgiveErrors() {
+	n := &h.now[icmpClass]
+	forgiven := min(h.errors, h.sent+h.sentLast)
+	if forgiven == 0 || n.packets == 0 {
+		return
+	}
+	n.bytes -= n.bytes * uint64(forgiven) / uint64(n.packets)
+	n.packets -= forgiven
+}
+
+// endSecond clears what was counted in the second.
+func (h *Host) endSecond() {
+	clear(h.now[:])
+	h.sentLast = h.sent
+	h.errors, h.sent, h.completed, h.toServers = 0, 0, 0, 0
+}
+
+// amplifier is a service that answers anybody over UDP with more than it was sent, and is
+// made to answer who did not ask. Its replies are recognised by their source port.
+type amplifier struct {
+	port   uint16
+	name   string // in classes: amplified_NAME
+	says   string
+	source string
+}
+
+// Sources that describe a service as an amplifier. The first has the factors of most of them.
+const (
+	cisa       = "CISA alert TA14-017A, UDP-based amplification attacks"
+	shadow     = "Shadowserver, reports on open and accessible UDP services"
+	netscout   = "NETSCOUT ASERT, threat summaries on reflection and amplification"
+	akamai     = "Akamai, threat advisories on reflection"
+	cloudflare = "Cloudflare, DDoS threat reports"
+)
+
+// leastAmplified is a bound for all of them, packets/s: a hundredth of a line of 100 Mbit/s,
+// with replies of 600 bytes. What the host asked for itself is no flood at any rate.
+const leastAmplified = 200
+
+var amplifiers = []amplifier{
+	{17, "qotd", "QOTD", cisa},
+	{19, "chargen", "chargen", cisa},
+	{53, "dns", "DNS", cisa},
+	{69, "tftp", "TFTP", cisa},
+	{111, "portmap", "portmap", cisa},
+	{123, "ntp", "NTP", cisa},
+	{137, "netbios", "NetBIOS", cisa},
+	{161, "snmp", "SNMP", cisa},
+	{389, "cldap", "CLDAP", cisa},
+	{427, "slp", "SLP", cloudflare},
+	{520, "rip", "RIP", cisa},
+	{623, "ipmi", "IPMI", shadow},
+	{1434, "mssql", "SQL Server browser", akamai},
+	{1604, "citrix", "Citrix browser", netscout},
+	{1900, "ssdp", "SSDP", cisa},
+	{3283, "ard", "Apple Remote Desktop", netscout},
+	{3478, "stun", "STUN", netscout},
+	{3702, "wsd", "WS-Discovery", akamai},
+	{5093, "sentinel", "Sentinel licences", akamai},
+	{5353, "mdns", "mDNS", cisa},
+	{5683, "coap", "CoAP", netscout},
+	{10001, "ubiquiti", "Ubiquiti discovery", shadow},
+	{11211, "memcached", "memcached", cisa},
+	{32414, "plex", "Plex discovery", netscout},
+	{37810, "dvr", "DVR discovery", netscout},
+	{47808, "bacnet", "BACnet", shadow},
+}
+
+// portSet is a set of ports.
+type portSet [1 << 16 / 64]uint64
+
+func (p *portSet) add(port uint16)      { p[port/64] |= 1 << (port % 64) }
+func (p *portSet) has(port uint16) bool { return p[port/64]&(1<<(port%64)) != 0 }
+
+const (
+	// limit: knownHosts is how many hosts with servers are known: the one that was asked longest ago makes
+	// room.
+	knownHosts = 8192
+	// limit: markBits is the logarithm of the number of bits that say of a host, without a search, that it
+	// is not known: eight for each that can be.
+	markBits = 16
+	// limit: cachePlaces is how many of the hosts looked up last are found without a search.
+	cachePlaces = 1024
+	// limit: heavyHosts is how many are watched closely, 12 KiB each. The one that was quiet longest makes
+	// room, never one with an open incident.
+	heavyHosts = 64
+	// limit: promote is how many packets a second that are no query and of no session make a host worth
+	// watching closely: half of what the smallest flood has.
+	promote = 50
+	// limit: sessionBytes is the size of each of two filters that hold whom hosts sent something in the
+	// last sessionTurn to two of these: a thousand players take a thousandth of it, the answers to 20,000
+	// forged packets a second a quarter.
+	sessionBytes = 512 << 10
+	// limit: handshakeBytes is the size of each of two filters for half of a TCP handshake, and
+	// handshakeTurn, in seconds, how long they keep it at least: the kernel repeats its half for as long.
+	handshakeBytes = 64 << 10
+	handshakeTurn  = 15
+)

@@ -1,8 +1,37 @@
+// Package proof finds out which sources of packets are at the address that they give. It is
+// a track.Watcher and takes a fixed amount of memory. It does not judge what the sources
+// send.
+//
+// The source address of a UDP packet proves nothing: a sender can write any. There are
+// two proofs of the same kind: a number that only somebody who receives the
+// server's packets can know comes back.
+//
+//   - challenge: the server gave the address a challenge, and a request from the
+//     address brings it back. The last two challenges that a server gave to an address
+//     count, each for a minute (freshFor), whatever the port: challenges are for addresses.
+//   - handshake: the server agreed to a TCP connection with a first sequence number
+//     of its own, and the next segment from the address acknowledges that number.
+//
+// # What it does not prove
+//
+// A proof holds for its moment. From then on others can send with the same address: floods
+// do send with addresses of players, which defeats an allow-list (SmartlyDressedGames
+// U3-SDK#3310). A proof is also no evidence of good intent, nor of who sends among those
+// that share an address by NAT.
+//
+// A server that gives the same challenge to everybody proves nothing: an attacker
+// gets it once at an address of its own. Such servers are listed in Summary.Shared, and
+// echoes of their challenges do not count. Nor does a capture prove anything if the capturing
+// host lets packets with the server's own address come in from outside: an attacker then
+// plays both parts. Options.Ours restricts proofs to servers that the user named.
 package proof
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/internal/base/hostset"
@@ -316,3 +345,140 @@ func (c *Collector) isHollow(x *provenSource) bool {
 	}
 	return true
 }
+
+// Summary is the result of a Collector.
+type Summary struct {
+	Sources []Source // by address, IPv4 first
+	Counts  Counts
+	// Asked lists the protocols of the counted requests, in the order of the first ones.
+	Asked []*dissect.Proto
+	// Evicted counts proven addresses that were evicted, and EvictedPending challenges and
+	// handshakes that were evicted before a minute was over: their proofs would have gone
+	// unnoticed.
+	Evicted, EvictedPending uint64
+	// Shared are the servers that give the same challenge to everybody. Addresses that
+	// brought back only such challenges are not in Sources.
+	Shared []netip.AddrPort
+}
+
+// Source is an address that proved itself. Times are Unix nanoseconds of packets.
+type Source struct {
+	Addr        netip.Addr
+	First, Last int64
+	Methods     Method
+	Proofs      uint64   // challenges brought back and handshakes completed
+	Servers     []Server // to which it proved itself; the first keptServers
+	HasMore     bool     // it proved itself to further servers
+}
+
+// Server is a server to which an address proved itself.
+type Server struct {
+	End netip.AddrPort
+	TCP bool
+}
+
+// Counts are the packets from which proofs are made, at the servers that count.
+type Counts struct {
+	Requests, Replies uint64
+	Challenges        uint64
+	Opened, Agreed    uint64 // TCP connections that clients requested, and to which servers agreed
+	Lost              uint64 // packets known to be missing from the capture
+}
+
+// Reason is why there are no proofs.
+type Reason uint8
+
+// The reasons.
+const (
+	NoReason     Reason = iota // there are proofs
+	NoTraffic                  // no queries, no connections
+	OnlyToServer               // the servers' packets are not in the capture
+	OnlyToClient               // the clients' packets are not in it
+	Unchallenged               // the servers answer whoever asks
+	NoneReturned               // challenges were given, none came back
+)
+
+// Why returns the reason why Sources is empty.
+func (s *Summary) Why() Reason {
+	x := &s.Counts
+	in, out := x.Requests+x.Opened, x.Replies+x.Challenges+x.Agreed
+	switch {
+	case len(s.Sources) > 0:
+		return NoReason
+	case in+out == 0:
+		return NoTraffic
+	case out == 0:
+		return OnlyToServer
+	case in == 0:
+		return OnlyToClient
+	case x.Challenges+x.Agreed == 0:
+		return Unchallenged
+	}
+	return NoneReturned
+}
+
+// Summary returns what was collected so far.
+func (c *Collector) Summary() *Summary {
+	s := &Summary{Counts: c.counts, Asked: slices.Clone(c.asked), Evicted: c.evicted, EvictedPending: c.evictedPending}
+	for h, x := range c.proven.All() {
+		if !c.isHollow(x) {
+			s.Sources = append(s.Sources, x.report(h))
+		}
+	}
+	slices.SortFunc(s.Sources, func(a, b Source) int { return a.Addr.Compare(b.Addr) })
+	for e, g := range c.servers.All() {
+		if g.isShared {
+			s.Shared = append(s.Shared, e.AddrPort())
+		}
+	}
+	slices.SortFunc(s.Shared, func(a, b netip.AddrPort) int {
+		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Port(), b.Port()))
+	})
+	return s
+}
+
+// report returns the source as the summary lists it.
+func (x *provenSource) report(h track.Host) Source {
+	out := Source{Addr: h.Addr(), First: min(x.first, x.last), Last: x.last, Methods: x.methods, Proofs: x.proofs, HasMore: x.hasMore,
+		Servers: make([]Server, 0, x.kept)}
+	for _, e := range x.servers[:x.kept] {
+		out.Servers = append(out.Servers, Server{e.AddrPort(), e.isTCP})
+	}
+	return out
+}
+
+// methodNames are the names of each set of methods in outputs.
+var methodNames = [...]string{Challenge: "challenge", Handshake: "handshake", Challenge | Handshake: "challenge handshake"}
+
+// String returns the names of the methods in outputs, separated by blanks.
+func (h Method) String() string { return methodNames[h] }
+
+// Names returns the names one by one.
+func (h Method) Names() []string { return strings.Fields(h.String()) }
+
+const (
+	// limit: maxProven is how many proven addresses are kept, 9 MiB if all are taken: forged addresses
+	// never enter, and a busy host sees some ten thousand players in a day. The address whose last proof
+	// is longest ago is evicted.
+	maxProven = 65_536
+	// limit: maxOffered is how many pairs of server and address are kept whose challenge may still be
+	// brought back, 7 MiB. A flood from invented addresses fills the table; at 100,000 challenges a second
+	// it still holds 0.6 s of them, and the round trip of a player takes 0.1 s.
+	maxOffered = 65_536
+	// limit: maxPending is how many TCP connections can wait for the third packet of the handshake, 2 MiB.
+	// A flood of SYNs fills the table in the same way.
+	maxPending = 16_384
+	// limit: maxServers is how many servers are kept with the challenge that they gave last, to notice
+	// that it is the same for everybody, 0.1 MiB. The largest hosts have some hundred on one address.
+	maxServers = 1024
+	// limit: keptServers is how many of the servers are listed to which an address proved itself. Most
+	// players ask one or two of a host's.
+	keptServers = 3
+	// limit: freshFor is how long a challenge can be brought back, and an agreed connection completed.
+	// Clients do it at once; those that keep a challenge poll within a minute.
+	freshFor = time.Minute
+	// limit: sharedWith is how many times in a row a server gives one challenge to another address than
+	// before until it is taken to give it to everybody. By chance that happens to one in 2^64 pairs of
+	// challenges.
+	sharedWith = 2
+)

@@ -10,6 +10,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/base/hostset"
+	"qsniff/internal/test/lrutest"
 	"qsniff/internal/test/race"
 	"qsniff/internal/track"
 )
@@ -279,4 +280,11 @@ func BenchmarkSight(b *testing.B) {
 		g.Dst, g.Key = forged(i), uint32(i)
 		c.Sight(g)
 	}
+}
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) {
+	lrutest.Check[socket](t)
+	lrutest.Check[offerKey](t)
+	lrutest.Check[connKey](t)
 }

@@ -3,6 +3,7 @@ package sketch
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"qsniff/internal/base/lru"
@@ -122,5 +123,27 @@ func BenchmarkDistinct(b *testing.B) {
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		d.Add(hash(1, n))
+	}
+}
+
+func TestPacked(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var d, back Distinct
+	for n := 0; n < 100_000; n++ {
+		d.Add(rng.Uint64())
+	}
+	b := d.AppendPacked(nil)
+	if len(b) != PackedSize {
+		t.Errorf("%d bytes", len(b))
+	}
+	if err := back.Unpack(b); err != nil || back != d {
+		t.Errorf("another sketch comes back: %v", err)
+	}
+	b[0] = 0xff
+	if err := back.Unpack(b); err == nil || back != (Distinct{}) {
+		t.Errorf("rank 63 is taken: %v", err)
+	}
+	if err := back.Unpack(b[1:]); err == nil {
+		t.Error("a short one is taken")
 	}
 }
