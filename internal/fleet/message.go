@@ -1,8 +1,43 @@
+// Package fleet defines what the hosts of a fleet, the sensors, report to a hub about their traffic: the
+// messages, the subjects that they are published under, and what hides the addresses of clients in
+// them. It publishes nothing and judges nothing: internal/fleet/sensor makes the messages, internal/fleet/outbox
+// brings them to a broker, and internal/fleet/campaign finds what they show together.
+//
+//	track.Sighting   on each host
+//	  |
+//	  v
+//	monitor.Meter, flood.Detector
+//	  |
+//	  |  internal/fleet/sensor: every Period, by the time of packets
+//	  v
+//	Server, Host, Incident, Finding, Inventory        JSON, of bounded size
+//	  |
+//	  |  internal/fleet/outbox, in the messenger process: spool, broker
+//	  v
+//	JetStream        streams of one subject a sensor and kind
+//	  |
+//	  v
+//	internal/fleet/campaign   windows of all sensors, campaigns; internal/fleet/hub brings messages to it and reports them
+//
+// # What is not in a message
+//
+// There is no packet in a message, and no address of a client, but for Sealed ones: addresses
+// encrypted with the secret of the fleet, which sensors and hubs have and brokers need not. Counts
+// of sources travel as sketches of hashes that are keyed with the same secret. Whoever has the
+// secret can open and test addresses; whoever has not can only see that two are equal.
+//
+// # Hostile input
+//
+// Whatever can publish may send anything: Parse bounds every length, and what a message says of its
+// sensor must be what the subject says, for which the broker vouches.
 package fleet
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/netip"
+	"strconv"
+	"strings"
 )
 
 // Version is that of the messages. A hub reads those of its own version and of older ones.
@@ -183,4 +218,62 @@ type Inventory struct {
 	Players    int            `json:"players"` // -1: unknown, as all of these
 	MaxPlayers int            `json:"max_players"`
 	Bots       int            `json:"bots"`
+}
+
+// DefaultPrefix begins the subjects of a fleet that was given no other prefix.
+const DefaultPrefix = "qsniff"
+
+// Subject returns the subject of a sensor's messages of a kind: PREFIX.SENSOR.KIND, so that the right
+// to publish to PREFIX.SENSOR.> is the right to speak as that sensor only.
+func Subject(prefix, sensor string, k Kind) string { return prefix + "." + sensor + "." + string(k) }
+
+// ParseSubject returns which sensor published under a subject, and what.
+func ParseSubject(prefix, subject string) (sensor string, k Kind, err error) {
+	rest, isOurs := strings.CutPrefix(subject, prefix+".")
+	sensor, word, hasKind := strings.Cut(rest, ".")
+	if !isOurs || !hasKind {
+		return "", "", fmt.Errorf("the subject %.100q is none of %s.SENSOR.KIND", subject, prefix)
+	}
+	return sensor, Kind(word), CheckName(sensor)
+}
+
+// HubName is the name that hubs have among subjects and inboxes, where sensors have theirs. No sensor
+// is called so.
+const HubName = "_hub"
+
+// InboxPrefix begins the subjects of what a broker answers to a sensor, or with HubName to a hub: acks
+// of what it published. Each has its own, so that no sensor has a right to see what others get.
+func InboxPrefix(sensor string) string { return "_INBOX." + sensor }
+
+// HeaderSent is the header of messages with the Unix time in nanoseconds at which the sensor published
+// them, by its own clock: together with the broker's time it shows how far that clock is off.
+const HeaderSent = "Qsniff-Sent"
+
+// MessageID returns an id that no other message has: brokers drop a second one with the same.
+func (h *Head) MessageID() string {
+	return h.Sensor + "/" + h.Run + "/" + strconv.FormatUint(h.Seq, 10)
+}
+
+// CheckName returns an error if a sensor cannot have that name: it is a word of a subject.
+func CheckName(name string) error {
+	isWord := name != "" && len(name) <= MaxName && name != HubName
+	for i := range len(name) {
+		c := name[i]
+		isWord = isWord && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
+	}
+	if !isWord {
+		return fmt.Errorf("%.100q: the name of a sensor is 1 to %d letters, digits, - and _, and not %s", name, MaxName, HubName)
+	}
+	return nil
+}
+
+// NameOf makes a name of a sensor of the name of a host.
+func NameOf(host string) string {
+	word := strings.Map(func(r rune) rune {
+		if r < 0x80 && CheckName(string(r)) == nil {
+			return r
+		}
+		return '-'
+	}, host)
+	return word[:min(len(word), MaxName)]
 }

@@ -17,6 +17,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 
+	"qsniff/internal/base/lru"
 	"qsniff/reassembly"
 	"qsniff/reassembly/wire"
 )
@@ -160,4 +161,241 @@ func (a *Assembler) Flush(nanos int64) {
 		a.freeSet(i)
 	}
 	a.now = 0
+}
+
+// key identifies a reply: the ends, by direction, and the id.
+type key struct {
+	src, dst netip.AddrPort
+	id       uint32
+}
+
+// state is what a set is kept for.
+type state uint8
+
+const (
+	unused  state = iota
+	waiting       // fragments missing
+	memo          // delivered; its checksums are kept to recognise late duplicates
+)
+
+// fragmentSet holds the fragments of one reply that came. Fragment number n is have[n-1].
+type fragmentSet struct {
+	key         key
+	state       state
+	isRepeat    bool // so far equal to a delivered set, fragment by fragment
+	first, last int64
+	n           int // fragments
+	have        [wire.MaxEyeNumber]fragment
+	frames      [maxFrames]uint64
+	nframes     int
+}
+
+// fragment is one datagram of a set; len is 0 if it did not come.
+type fragment struct {
+	sum   uint64
+	frame uint64
+	len   uint16
+	block uint8
+}
+
+// find returns the set of k in state st, or -1.
+func (a *Assembler) find(k key, st state) int {
+	for i := range a.sets {
+		if a.sets[i].state == st && a.sets[i].key == k {
+			return i
+		}
+	}
+	return -1
+}
+
+// oldestIn returns the set in state st that was opened first, or -1.
+func (a *Assembler) oldestIn(st state) int {
+	best := -1
+	for i := range a.sets {
+		if a.sets[i].state == st && (best < 0 || a.sets[i].first < a.sets[best].first) {
+			best = i
+		}
+	}
+	return best
+}
+
+// insert adds fragment number n to set i, or to a new set if i is -1. A fragment that
+// contradicts the one that set i has ends that set and opens a new one.
+func (a *Assembler) insert(i int, k key, n int, f *Datagram) {
+	sum := lru.MixBytes(lru.Mix(a.seed, uint64(len(f.Data))), f.Data)
+	if i >= 0 {
+		if h := &a.sets[i].have[n-1]; h.len > 0 {
+			if h.sum == sum {
+				a.Counters.Duplicates++
+				return
+			}
+			a.finishSet(i, Replaced)
+			i = -1
+		}
+	}
+	if i < 0 {
+		i = a.openSet(k)
+	}
+	b := a.takeBlock(i)
+	s := &a.sets[i]
+	copy(a.blocks[b][:], f.Data)
+	s.have[n-1] = fragment{sum: sum, frame: f.Frame, len: uint16(len(f.Data)), block: b}
+	s.n++
+	s.last = a.now
+	s.noteFrames(f)
+	if m := a.find(k, memo); m < 0 || a.sets[m].have[n-1].sum != sum {
+		s.isRepeat = false
+	}
+	if s.isWhole() {
+		a.finishSet(i, Complete)
+	}
+}
+
+// noteFrames adds the frames that brought f to those of the set.
+func (s *fragmentSet) noteFrames(f *Datagram) {
+	add := func(frame uint64) {
+		if s.nframes < len(s.frames) {
+			s.frames[s.nframes] = frame
+			s.nframes++
+		}
+	}
+	if len(f.Pieces) == 0 {
+		add(f.Frame)
+		return
+	}
+	for i := range f.Pieces {
+		add(f.Pieces[i].Frame)
+	}
+}
+
+// isWhole reports whether s has the fragments from number 1 to the first one that is
+// shorter than wire.EyeFragmentLen, or to number 9, and no others.
+func (s *fragmentSet) isWhole() bool {
+	for n := range s.have {
+		switch l := s.have[n].len; {
+		case l == 0:
+			return false
+		case l < wire.EyeFragmentLen || n == wire.MaxEyeNumber-1:
+			return s.n == n+1
+		}
+	}
+	return false
+}
+
+// openSet returns a new set for k. If all are in use, it frees or evicts the oldest one.
+func (a *Assembler) openSet(k key) int {
+	i := a.find(key{}, unused)
+	if i < 0 {
+		i = a.oldestIn(memo)
+		if i >= 0 {
+			a.freeSet(i)
+		} else {
+			i = a.oldestIn(waiting)
+			a.finishSet(i, Evicted)
+		}
+	}
+	a.sets[i] = fragmentSet{key: k, state: waiting, isRepeat: true, first: a.now}
+	a.live++
+	return i
+}
+
+// takeBlock returns a block for set i. If none is free, it evicts the oldest other set;
+// there is one, because a set has fewer blocks than there are.
+func (a *Assembler) takeBlock(i int) uint8 {
+	if a.nfree == 0 {
+		a.sets[i].state = unused // so that oldestIn finds another
+		old := a.oldestIn(waiting)
+		a.sets[i].state = waiting
+		a.finishSet(old, Evicted)
+	}
+	if a.blocks == nil { // most captures have no such fragments
+		a.blocks = new([maxBlocks + 1][wire.EyeFragmentLen]byte)
+	}
+	a.nfree--
+	return a.free[a.nfree]
+}
+
+// finishSet delivers set i with outcome o, and frees it. Of a complete set the checksums
+// stay, as a memo. An incomplete set that only repeats a delivered one is dropped.
+func (a *Assembler) finishSet(i int, o Outcome) {
+	s := &a.sets[i]
+	if o == Evicted {
+		a.Counters.Evicted++
+	}
+	if o != Complete && s.isRepeat {
+		a.Counters.Repeats++
+		a.freeSet(i)
+		return
+	}
+	if o != Complete && s.n == 1 && s.have[0].len > 0 && wire.IsWholeEye(a.bytesOf(&s.have[0])) {
+		o = Alone
+	}
+	a.deliver(s, o)
+	if o != Complete {
+		a.freeSet(i)
+		return
+	}
+	if old := a.find(s.key, memo); old >= 0 {
+		a.freeSet(old)
+	}
+	a.releaseBlocks(s)
+	s.state, s.first = memo, s.last
+}
+
+func (a *Assembler) bytesOf(f *fragment) []byte { return a.blocks[f.block][:f.len] }
+
+// deliver joins the fragments of s and passes them to Deliver with outcome o.
+func (a *Assembler) deliver(s *fragmentSet, o Outcome) {
+	out := &a.out
+	*out = Set{Src: s.key.src, Dst: s.key.dst, Outcome: o, Parts: a.parts[:0], Frames: s.frames[:s.nframes], First: s.first, Last: s.last}
+	joined := a.joined[:0]
+	gap := false
+	for n := range s.have {
+		f := &s.have[n]
+		if f.len == 0 {
+			gap = gap || len(joined) > 0
+			continue
+		}
+		b := a.bytesOf(f)
+		off, at := len(joined), 0
+		switch {
+		case o == Alone:
+		case off == 0:
+			b = b[:len(b)-wire.EyeIDLen]
+		default:
+			at = wire.EyeHeaderLen
+			b = b[at : len(b)-wire.EyeIDLen]
+		}
+		joined = append(joined, b...)
+		if !gap {
+			out.Run = len(joined)
+		}
+		out.Parts = append(out.Parts, reassembly.Piece{Frame: f.frame, Off: uint32(off), Len: uint32(len(b)), At: uint32(at)})
+	}
+	out.Data = joined
+	a.Counters.Sets++
+	if o == Complete || o == Alone {
+		a.Counters.Complete++
+	} else {
+		a.Counters.Incomplete++
+	}
+	a.Deliver(out)
+}
+
+// releaseBlocks frees the blocks of s.
+func (a *Assembler) releaseBlocks(s *fragmentSet) {
+	for n := range s.have {
+		if f := &s.have[n]; f.block != 0 {
+			a.free[a.nfree] = f.block
+			a.nfree++
+			f.block = 0
+		}
+	}
+}
+
+// freeSet frees set i and its blocks.
+func (a *Assembler) freeSet(i int) {
+	a.releaseBlocks(&a.sets[i])
+	a.sets[i] = fragmentSet{}
+	a.live--
 }

@@ -202,3 +202,6 @@ func TestExpired(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Buffered is the memory that waiting fragments take, in bytes.
+func (a *Assembler) Buffered() int { return (maxBlocks - a.nfree) * wire.EyeFragmentLen }

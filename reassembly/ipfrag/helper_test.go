@@ -126,3 +126,9 @@ func memory(tab *Table) int {
 		cap(tab.frags)*int(unsafe.Sizeof(fragment{})) +
 		cap(tab.out.Pieces)*int(unsafe.Sizeof(reassembly.Piece{}))
 }
+
+var outcomeNames = [...]string{
+	"joined", "expired", "evicted", "capture ended", "overlapping fragments", "too many fragments",
+}
+
+func (o Outcome) String() string { return outcomeNames[o] }

@@ -1,5 +1,11 @@
 package split
 
+import (
+	"testing"
+
+	"qsniff/internal/test/lrutest"
+)
+
 // Buffered is the memory that waiting parts take, in bytes. It never exceeds
 // Limits.Bytes.
 func (a *Assembler) Buffered() int { return a.blocks.used * blockSize }
@@ -9,3 +15,9 @@ var outcomes = [...]string{
 }
 
 func (o Outcome) String() string { return outcomes[o] }
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) {
+	lrutest.Check[flowKey](t)
+	lrutest.Check[sourceKey](t)
+}

@@ -344,3 +344,209 @@ func (s *slab[T]) release(i uint32) {
 		i = n
 	}
 }
+
+// findPart returns the part of s with a number, or 0.
+func (a *Assembler) findPart(s *partSet, number uint8) uint32 {
+	p := s.head
+	for p != 0 && a.parts.items[p].number != number {
+		p = a.parts.next[p]
+	}
+	return p
+}
+
+// linkPart appends part p to set s, which lacks a part with this number.
+func (a *Assembler) linkPart(s *partSet, p uint32, number uint8) {
+	pt := &a.parts.items[p]
+	pt.number = number
+	a.parts.next[p] = 0
+	if s.tail == 0 {
+		s.head = p
+	} else {
+		a.parts.next[s.tail] = p
+	}
+	s.tail = p
+	s.got[number>>6] |= 1 << (number & 63)
+	s.n++
+	s.blocks += blocksFor(int(pt.len))
+	s.first = min(s.first, pt.nanos)
+	s.last = max(s.last, pt.nanos)
+}
+
+func (a *Assembler) releaseParts(head uint32) {
+	for p := head; p != 0; p = a.parts.next[p] {
+		a.releaseBytes(&a.parts.items[p])
+	}
+	a.parts.release(head)
+}
+
+func (a *Assembler) releaseBytes(pt *keptPart) {
+	a.blocks.release(pt.blocks)
+	a.pieces.release(pt.pieces)
+	pt.blocks, pt.pieces = 0, 0
+}
+
+// startOf returns the first bytes of a kept datagram: at least its header and, in a
+// part 0, the start of a compressed stream.
+func (a *Assembler) startOf(pt *keptPart) []byte {
+	return a.blocks.items[pt.blocks][:min(pt.len, blockSize)]
+}
+
+// digestOf returns a digest of a datagram. It is keyed with a secret, so that an attacker
+// cannot make a part that passes for the duplicate of another.
+func (a *Assembler) digestOf(b []byte) uint64 {
+	return lru.Mix(lru.MixBytes(a.seed, b), uint64(len(b)))
+}
+
+// digestBlocks returns the digestOf the first n bytes in the chain of blocks from block on.
+func (a *Assembler) digestBlocks(block uint32, n int) uint64 {
+	h := a.seed
+	for left := n; left > 0; left -= blockSize {
+		h = lru.MixBytes(h, a.blocks.items[block][:min(left, blockSize)])
+		block = a.blocks.next[block]
+	}
+	return lru.Mix(h, uint64(n))
+}
+
+// isSame reports whether b, of which wire bytes were sent, equals a kept part, as far as
+// the capture has bytes of both.
+func (a *Assembler) isSame(pt *keptPart, b []byte, wire int) bool {
+	if int(pt.wire) != wire {
+		return false
+	}
+	n := min(int(pt.len), len(b))
+	for block := pt.blocks; n > 0; block = a.blocks.next[block] {
+		k := min(n, blockSize)
+		if string(a.blocks.items[block][:k]) != string(b[:k]) {
+			return false
+		}
+		b, n = b[k:], n-k
+	}
+	return true
+}
+
+// areSame is isSame for two kept parts.
+func (a *Assembler) areSame(p, q *keptPart) bool {
+	if p.wire != q.wire {
+		return false
+	}
+	n := min(int(p.len), int(q.len))
+	for x, y := p.blocks, q.blocks; n > 0; n -= blockSize {
+		k := min(n, blockSize)
+		if string(a.blocks.items[x][:k]) != string(a.blocks.items[y][:k]) {
+			return false
+		}
+		x, y = a.blocks.next[x], a.blocks.next[y]
+	}
+	return true
+}
+
+// makeRoom evicts sets until there is memory for a datagram. Add calls it before it looks
+// for the datagram's set: delivering a set may move parts between sets of the same id, so
+// what was found before would no longer hold.
+func (a *Assembler) makeRoom(c *candidate) {
+	need := blocksFor(len(c.b))
+	for a.parts.left() == 0 || a.blocks.left() < need {
+		a.evict(c)
+	}
+}
+
+// keepPart copies a datagram into the memory that makeRoom freed, as a part for set i.
+// It returns 0 if the set would grow too large.
+func (a *Assembler) keepPart(i uint32, c *candidate) uint32 {
+	s := &a.sets.items[i]
+	if s.n >= maxParts || (s.blocks+blocksFor(len(c.b)))*blockSize > a.lim.SetBytes {
+		a.Counters.OverSet++
+		s.refused++
+		return 0
+	}
+	p := a.parts.take()
+	a.parts.items[p] = keptPart{
+		frame: c.Frame, nanos: a.now, len: uint32(len(c.b)), wire: uint32(c.wire),
+		blocks: a.copyToBlocks(c.b), pieces: a.keepPieces(c),
+	}
+	return p
+}
+
+// evict frees the oldest memo or, if there is none, delivers the set that has waited
+// longest and frees it. Sets that datagram c may belong to go last.
+func (a *Assembler) evict(c *candidate) {
+	if i := a.memos.oldest; i != 0 {
+		a.Counters.MemosEvicted++
+		a.closeSet(i)
+		return
+	}
+	i := a.waiting.oldest
+	for i != 0 && c != nil && a.sets.items[i].id == c.id && a.sets.items[i].key == c.key {
+		i = a.sets.items[i].after
+	}
+	if i == 0 {
+		i = a.waiting.oldest
+	}
+	a.Counters.Evicted++
+	a.finishSet(i, evicted)
+}
+
+// evictFromFlow evicts a set of one flow: the oldest memo, else the set whose last part
+// is the oldest.
+func (a *Assembler) evictFromFlow(k flowKey) {
+	var oldest uint32
+	for i := a.firstSetOf(k); i != 0; i = a.sets.next[i] {
+		s := &a.sets.items[i]
+		if oldest == 0 {
+			oldest = i
+			continue
+		}
+		o := &a.sets.items[oldest]
+		if isMemo, was := s.state == memo, o.state == memo; isMemo != was {
+			if isMemo {
+				oldest = i
+			}
+		} else if s.last < o.last || s.last == o.last && s.first < o.first {
+			oldest = i
+		}
+	}
+	if a.sets.items[oldest].state == memo {
+		a.Counters.MemosEvicted++
+		a.closeSet(oldest)
+		return
+	}
+	a.Counters.Evicted++
+	a.finishSet(oldest, evicted)
+}
+
+func (a *Assembler) copyToBlocks(b []byte) (first uint32) {
+	var last uint32
+	for ; len(b) > 0; b = b[min(len(b), blockSize):] {
+		i := a.blocks.take()
+		copy(a.blocks.items[i][:], b)
+		if last == 0 {
+			first = i
+		} else {
+			a.blocks.next[last] = i
+		}
+		last = i
+	}
+	return first
+}
+
+// keepPieces copies the list of IP fragments that brought a datagram, and returns its
+// first node. It returns 0 if there are none, or no room for all; then the frame that
+// completed the datagram stands for all.
+func (a *Assembler) keepPieces(c *candidate) (first uint32) {
+	if len(c.Pieces) > a.pieces.left() {
+		a.Counters.PiecesDropped++
+		return 0
+	}
+	var last uint32
+	for _, p := range c.Pieces {
+		i := a.pieces.take()
+		a.pieces.items[i] = p
+		if last == 0 {
+			first = i
+		} else {
+			a.pieces.next[last] = i
+		}
+		last = i
+	}
+	return first
+}

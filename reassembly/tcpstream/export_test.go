@@ -1,6 +1,11 @@
 package tcpstream
 
-import "fmt"
+import (
+	"fmt"
+	"testing"
+
+	"qsniff/internal/test/lrutest"
+)
 
 // Used is the memory in buffers, in bytes.
 func (a *Assembler) Used() int { return a.mem.used }
@@ -91,4 +96,9 @@ func (a *Assembler) checkHalf(h *half) (spans, bytes int, problem string) {
 		problem = fmt.Sprintf("%d bytes in %d runs, counted %d in %d", kept, runs, h.kept, h.nruns)
 	}
 	return spans, bytes, problem
+}
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) {
+	lrutest.Check[key](t)
 }

@@ -1,8 +1,6 @@
 package tcpstream
 
-import (
-	"math"
-)
+import "math"
 
 // never is the time of an event that did not happen.
 const never = math.MinInt64
@@ -208,5 +206,275 @@ func (m *spans) consume(i uint32, n int) {
 		m.shiftTo(i, false)
 		m.returnUpperHalf(s.unit, s.order)
 		s.order--
+	}
+}
+
+// arena is the memory for bytes that wait. It is cut into buffers of 1, 2, 4 ...
+// 1,024 units by halving, and halves that are free again are joined (the buddy
+// system), so that no mixture of sizes leaves it fragmented for good. A buffer is
+// identified by its first unit. Each unit has room for piecesPerUnit pieces.
+//
+// Memory is allocated in blocks of the largest buffer. A block grows to what is needed of
+// it, and stays: the usual capture has a few commands under way, and never needs the second
+// half of the first block.
+type arena struct {
+	blocks []block
+	free   [maxOrder + 1]uint32 // first free buffer of each order; unit + 1, 0 is none
+	next   []uint32             // of a free buffer, likewise
+	prev   []uint32
+	order  []uint8 // of the free buffer that starts at this unit, + 1; 0 if none does
+	used   int     // bytes in buffers
+	// largest is the order of the largest buffer, at most maxOrder.
+	largest uint8
+}
+
+// unitInBlock returns the number of a unit in its block.
+func (a *arena) unitInBlock(unit uint32) int { return int(unit & (1<<a.largest - 1)) }
+
+// block is the memory of the first units of a largest buffer, as many as were needed so far.
+type block struct {
+	data   []byte
+	pieces []TimedPiece
+}
+
+// newArena returns an arena of so many bytes whose largest buffer has an order.
+func newArena(bytes int, largest uint8) arena {
+	unitsPerBlock := 1 << largest
+	blocks := bytes / (minBuffer << largest)
+	units := blocks * unitsPerBlock
+	a := arena{
+		largest: largest,
+		blocks:  make([]block, blocks),
+		next:    make([]uint32, units),
+		prev:    make([]uint32, units),
+		order:   make([]uint8, units),
+	}
+	for u := units - unitsPerBlock; u >= 0; u -= unitsPerBlock {
+		a.link(uint32(u), largest)
+	}
+	return a
+}
+
+// orderFor returns the order of the smallest buffer for n bytes, at most maxBuffer: it
+// has 1<<order units.
+func orderFor(n int) uint8 {
+	o := uint8(0)
+	for n > minBuffer<<o {
+		o++
+	}
+	return o
+}
+
+// takeBuffer returns a buffer of the order, if one is free.
+func (a *arena) takeBuffer(order uint8) (unit uint32, ok bool) {
+	o := order
+	for o <= a.largest && a.free[o] == 0 {
+		o++
+	}
+	if o > a.largest {
+		return 0, false
+	}
+	unit = a.free[o] - 1
+	a.unlink(unit)
+	for o > order {
+		o--
+		a.link(unit+1<<o, o)
+	}
+	a.used += minBuffer << order
+	a.blocks[unit>>a.largest].cover(a.unitInBlock(unit) + 1<<order)
+	return unit, true
+}
+
+// cover makes sure that the block has memory for its first units. It at least doubles, from
+// firstUnits on. What is in it moves: nobody keeps a part of it while a buffer is taken.
+func (b *block) cover(units int) {
+	const firstUnits = 8 // chosen: two packets of a console as long as they usually get
+	n := max(firstUnits, len(b.data)/minBuffer)
+	for n < units {
+		n *= 2
+	}
+	if n*minBuffer == len(b.data) {
+		return
+	}
+	data, pieces := make([]byte, n*minBuffer), make([]TimedPiece, n*piecesPerUnit)
+	copy(data, b.data)
+	copy(pieces, b.pieces)
+	b.data, b.pieces = data, pieces
+}
+
+// dataAt returns the memory of a block from a unit on.
+func (a *arena) dataAt(unit uint32) []byte {
+	return a.blocks[unit>>a.largest].data[a.unitInBlock(unit)*minBuffer:]
+}
+
+// piecesAt returns the room for pieces from a unit on.
+func (a *arena) piecesAt(unit uint32) []TimedPiece {
+	return a.blocks[unit>>a.largest].pieces[a.unitInBlock(unit)*piecesPerUnit:]
+}
+
+// returnBuffer frees a buffer and joins it with its free buddies.
+func (a *arena) returnBuffer(unit uint32, order uint8) {
+	a.used -= minBuffer << order
+	for order < a.largest {
+		buddy := unit ^ 1<<order
+		if a.order[buddy] != order+1 {
+			break
+		}
+		a.unlink(buddy)
+		unit &= buddy
+		order++
+	}
+	a.link(unit, order)
+}
+
+// returnUpperHalf frees the upper half of a buffer.
+func (a *arena) returnUpperHalf(unit uint32, order uint8) { a.returnBuffer(unit+1<<(order-1), order-1) }
+
+func (a *arena) link(unit uint32, order uint8) {
+	first := a.free[order]
+	a.next[unit], a.prev[unit], a.order[unit] = first, 0, order+1
+	if first != 0 {
+		a.prev[first-1] = unit + 1
+	}
+	a.free[order] = unit + 1
+}
+
+func (a *arena) unlink(unit uint32) {
+	next, prev := a.next[unit], a.prev[unit]
+	if prev != 0 {
+		a.next[prev-1] = next
+	} else {
+		a.free[a.order[unit]-1] = next
+	}
+	if next != 0 {
+		a.prev[next-1] = prev
+	}
+	a.order[unit] = 0
+}
+
+// allocSpan returns a span for c with a buffer for n bytes. If there is no memory, other
+// connections give up their bytes; allocSpan returns 0 if no other has any.
+func (a *Assembler) allocSpan(c *Conn, n int) uint32 {
+	i := a.mem.newSpan()
+	for i == 0 {
+		if !a.makeRoom(c) {
+			return 0
+		}
+		i = a.mem.newSpan()
+	}
+	if n == 0 {
+		return i
+	}
+	order := orderFor(n)
+	unit, ok := a.allocBuffer(c, order)
+	if !ok {
+		a.mem.release(i)
+		return 0
+	}
+	a.mem.moveTo(i, unit, order, false)
+	return i
+}
+
+// allocBuffer returns a buffer of the order, in the same way; ok is false if there is none.
+func (a *Assembler) allocBuffer(c *Conn, order uint8) (unit uint32, ok bool) {
+	for {
+		if unit, ok = a.mem.takeBuffer(order); ok || !a.makeRoom(c) {
+			return unit, ok
+		}
+	}
+}
+
+// ensureRoomAfter makes room for n bytes after those of span i, together at most
+// maxBuffer, and reports whether it could. Bytes are moved only when as many were consumed
+// or the buffer doubles, so that the cost of a byte does not depend on how many wait.
+func (a *Assembler) ensureRoomAfter(c *Conn, i uint32, n int) bool {
+	s := &a.mem.items[i]
+	total := int(s.n) + n
+	if s.hasBuffer && int(s.off)+total <= s.room() {
+		return true
+	}
+	if s.hasBuffer && total <= s.room() && (s.off >= s.n || s.order == a.mem.largest) {
+		a.mem.shiftTo(i, false)
+		return true
+	}
+	return a.grow(c, i, total, false)
+}
+
+// ensureRoomBefore does the same for n bytes before those of span i.
+func (a *Assembler) ensureRoomBefore(c *Conn, i uint32, n int) bool {
+	s := &a.mem.items[i]
+	total := int(s.n) + n
+	if int(s.off) >= n {
+		return true
+	}
+	if total <= s.room() && (s.room() >= 2*total || s.order == a.mem.largest) {
+		a.mem.shiftTo(i, true)
+		return true
+	}
+	return a.grow(c, i, total, true)
+}
+
+// grow moves span i to a larger buffer, for total bytes, with its bytes at the front or at
+// the back. It reports whether they have the room then.
+func (a *Assembler) grow(c *Conn, i uint32, total int, back bool) bool {
+	s := &a.mem.items[i]
+	order := orderFor(total)
+	if s.hasBuffer && order <= s.order {
+		order = s.order + 1
+	}
+	if s.hasBuffer && total <= s.room() { // a larger one saves moves only: no other gives up bytes for it
+		if unit, ok := a.mem.takeBuffer(order); ok {
+			a.mem.moveTo(i, unit, order, back)
+		} else {
+			a.mem.shiftTo(i, back)
+		}
+		return true
+	}
+	unit, ok := a.allocBuffer(c, order)
+	if ok {
+		a.mem.moveTo(i, unit, order, back)
+	}
+	return ok
+}
+
+// makeRoom gives up all bytes of the connection that has been silent longest of those
+// that keep bytes, other than c. It returns false if there is none.
+func (a *Assembler) makeRoom(c *Conn) bool {
+	victim := a.holding.oldest
+	if victim == c && victim != nil {
+		victim = victim.links[byHolding].next
+	}
+	if victim == nil {
+		return false
+	}
+	for _, side := range victim.sides() {
+		a.giveUpDirection(victim, side)
+	}
+	a.updateLists(victim)
+	return true
+}
+
+// giveUpDirection drops the bytes that a direction keeps. The direction goes on after the
+// last of them.
+func (a *Assembler) giveUpDirection(c *Conn, side uint8) {
+	h := &c.halves[side]
+	if !h.isHolding() {
+		return
+	}
+	end := h.next
+	for i := h.runs; i != 0; i = a.mem.items[i].next {
+		end = a.mem.items[i].sent
+	}
+	fin, finSeq := h.hasFIN && int32(h.finSeq-end) >= 0, h.finSeq
+	if fin {
+		end = finSeq
+	}
+	a.Counters.GivenUp += uint64(h.kept)
+	missing := end - h.next
+	h.next = end
+	a.interrupt(c, side, Break{Why: GivenUp, Len: uint64(missing)})
+	a.releaseAll(h)
+	if fin {
+		a.endDirection(c, side, Finished)
 	}
 }

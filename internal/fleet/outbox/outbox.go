@@ -1,14 +1,129 @@
+// Package outbox brings the messages of a sensor to a JetStream broker, in order and once each. While
+// the broker is away it keeps them in memory and on disk, within limits, and counts what it drops. It
+// makes no messages and reads none.
+//
+//	Put            memory, bounded; never blocks for long: it waits neither for the disk nor for the broker
+//	  |
+//	  |  Run       one goroutine has the spool and the connection
+//	  v
+//	spool          older messages on disk, newer ones in memory
+//	  |
+//	  |  session   one connection: a message leaves the spool when the broker has acknowledged it
+//	  v
+//	JetStream      drops a second message with the same Nats-Msg-Id
+//
+// # Order
+//
+// A connection delivers the messages that are published on it, from the first up to one of them. What was
+// not acknowledged when it ended is published again on the next one, from the oldest on: the broker has part
+// of it already, and drops that by the message's number. A connection begins with one message in flight,
+// and has more as acknowledgements come, so that a broker that takes none gets no later ones before it.
+//
+// # Once each
+//
+// The broker recognises numbers for as long as the stream's window for duplicates is (StreamConfig.Duplicates).
+// A message whose acknowledgement was lost in an outage that is longer than the window is in the stream
+// twice: whoever reads the stream recognises both by sensor, run and number.
+//
+// # Disk
+//
+// Where there is a spool, what comes while the broker is away is written at once: a process that is
+// killed loses only what had no acknowledgement yet on a connection that works. It reads the spool at its
+// start. Nothing is synced: a machine that loses its power loses the last seconds, and the
+// torn record at the end of a file is counted.
 package outbox
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"qsniff/internal/base/digits"
+	"qsniff/internal/fleet"
 )
+
+// Options are where messages go, and where they wait.
+type Options struct {
+	URLs   string // one or more of a cluster, with commas between them: nats:// or tls://
+	Sensor string // its name
+	Prefix string // of subjects
+	Creds  string // a file of credentials, or with the seed of an NKey; empty: none
+	CA     string // a file with the authorities that certificates are checked by; empty: the system's
+	Spool  string // a folder; empty: messages wait in memory only
+	Size   int64  // of the spool, in bytes
+	// Dialer makes connections; nil: over the network.
+	Dialer nats.CustomDialer
+	// Log gets a line about what goes wrong, and when it is over.
+	Log func(string)
+}
+
+// Broker is an address of a broker.
+type Broker struct {
+	Host  string
+	Port  uint16
+	IsTLS bool
+}
+
+// usualPort is that of NATS.
+const usualPort = "4222"
+
+// mostBrokers is how many addresses may be named. Chosen: a cluster has three or five.
+const mostBrokers = 16
+
+// ParseURLs parses Options.URLs. Errors have no passwords.
+func ParseURLs(text string) (all []Broker, err error) {
+	words := strings.Split(text, ",")
+	if len(words) > mostBrokers {
+		return nil, fmt.Errorf("more than %d brokers", mostBrokers)
+	}
+	for _, word := range words {
+		u, err := url.Parse(strings.TrimSpace(word))
+		switch {
+		case err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
+			return nil, errors.New("no address of a broker: nats://HOST or tls://HOST:PORT")
+		case u.User != nil:
+			return nil, errors.New("a password in an address is seen by all who list processes: put credentials into a file")
+		}
+		port, err := strconv.ParseUint(cmp.Or(u.Port(), usualPort), 10, 16)
+		if err != nil || port == 0 {
+			return nil, fmt.Errorf("the port %.10q cannot be", u.Port())
+		}
+		all = append(all, Broker{u.Hostname(), uint16(port), u.Scheme == "tls"})
+	}
+	return all, nil
+}
+
+// CheckPrefix returns an error if subjects cannot begin with a prefix.
+func CheckPrefix(prefix string) error {
+	for word := range strings.SplitSeq(prefix, ".") {
+		if fleet.CheckName(word) != nil {
+			return fmt.Errorf("%.100q: a prefix of subjects is words of letters, digits, - and _, with dots between them", prefix)
+		}
+	}
+	return nil
+}
+
+// Check returns an error if an Outbox cannot be opened. It opens no connection, and does not touch a
+// spool that another process uses.
+func Check(opt Options) error {
+	o, err := open(opt)
+	if err == nil && opt.Spool != "" {
+		if err = checkDisk(opt.Spool); err != nil {
+			err = fmt.Errorf("the spool %s: %w", opt.Spool, withoutPath(err))
+		}
+	}
+	_ = o
+	return err
+}
 
 // Outbox brings messages to a broker. Put, Close and Counts may be called by any goroutine.
 type Outbox struct {
@@ -210,4 +325,194 @@ func (o *Outbox) Run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// step waits for the next thing that happens, and does what it asks for. It reports false if Run is to
+// end.
+func (o *Outbox) step(ctx context.Context, tick <-chan time.Time) bool {
+	var retry <-chan time.Time
+	if o.retry != nil {
+		retry = o.retry.C
+	}
+	var trouble <-chan error
+	s := &session{}
+	if o.online != nil {
+		s, trouble = o.online, o.online.trouble
+	}
+	acked, failed := s.first()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-o.end:
+		return false
+	case <-o.wake:
+	case <-acked:
+		o.acknowledge()
+	case err := <-failed:
+		o.fail(err)
+	case err := <-trouble:
+		o.hangUp(err)
+	case x := <-o.dialled:
+		o.begin(x)
+	case <-retry:
+		o.dial()
+	case <-tick:
+		o.look()
+	}
+	return true
+}
+
+// dial has a connection made, beside what Run does.
+func (o *Outbox) dial() {
+	o.retry = nil
+	text := ""
+	if err := o.who.reload(); err != nil {
+		text = err.Error() + "; those that were read before are used"
+	}
+	o.report("credentials", text)
+	c := make(chan dialled, 1) // that nobody may read any more
+	o.dialled = c
+	go func() {
+		s, err := o.connect()
+		c <- dialled{s, err}
+	}()
+}
+
+// begin begins to publish on a connection that was made.
+func (o *Outbox) begin(x dialled) {
+	o.dialled = nil
+	if x.err != nil {
+		o.hangUp(x.err)
+		return
+	}
+	o.online = x.session
+	o.spool.setOnline(true)
+}
+
+// publish publishes as many messages as may fly.
+func (o *Outbox) publish() {
+	s := o.online
+	if s == nil {
+		return
+	}
+	for len(s.flying) < s.window {
+		r := o.spool.next()
+		if r == nil {
+			return
+		}
+		s.publish(o, r)
+	}
+}
+
+// acknowledge notes that the broker has the oldest message that flies.
+func (o *Outbox) acknowledge() {
+	o.land()
+	o.count(func(c *Counts) { c.Sent++ })
+	o.attempt = 0
+	o.report("", "")
+	o.online.window = min(inFlight, 2*o.online.window)
+}
+
+// land removes the oldest message that flies from the spool.
+func (o *Outbox) land() {
+	o.spool.done(o.online.flying[0].record)
+	o.online.flying = o.online.flying[1:]
+}
+
+// fail deals with the oldest message that flies, which was not taken.
+func (o *Outbox) fail(err error) {
+	if !isFinal(err) {
+		o.hangUp(err)
+		return
+	}
+	o.report("", o.wordsFor(err))
+	o.land()
+	o.count(func(c *Counts) { c.Refused++ })
+}
+
+// hangUp ends the connection, if there is one, and has another one made later.
+func (o *Outbox) hangUp(err error) {
+	if o.online != nil {
+		o.online.conn.Close()
+		o.online = nil
+	}
+	o.report("", o.wordsFor(err))
+	o.spool.setOnline(false)
+	o.count(func(c *Counts) { c.Retried++ })
+	o.retry = time.NewTimer(backoff(o.attempt))
+	o.attempt++
+}
+
+// look ends a connection on which an acknowledgement is late, and tries a disk again that failed.
+func (o *Outbox) look() {
+	if o.online != nil && o.online.isLate() {
+		o.hangUp(errNoAck)
+	}
+	p := o.spool
+	if p.trouble != nil && !p.isOnline {
+		p.save()
+	}
+	if p.disk != nil {
+		text := ""
+		if p.trouble != nil {
+			text = p.trouble.Error() + "; messages stay in memory"
+		}
+		o.report("the spool "+o.opt.Spool, text)
+	}
+	o.lookForLosses()
+}
+
+// lookForLosses logs that messages are dropped, until the broker has all that there are.
+func (o *Outbox) lookForLosses() {
+	o.count(func(*Counts) {})
+	c := o.Counts()
+	switch {
+	case c.Dropped > o.dropped:
+		o.dropped = c.Dropped
+		o.report("no room", "the oldest messages that the broker has not taken are dropped")
+	case c.Waiting == 0:
+		o.report("no room", "")
+	}
+}
+
+// isOver reports whether Run may end, after Close: all is delivered, or on disk and no broker is there.
+// With a disk that works, a broker that is there has spoolTime to get the rest.
+func (o *Outbox) isOver() bool {
+	if o.spool.waiting() == 0 {
+		return true
+	}
+	if !o.spool.isSafe() {
+		return false
+	}
+	if o.end == nil {
+		o.end = time.After(spoolTime)
+	}
+	return o.online == nil && o.dialled == nil
+}
+
+// finish closes everything.
+func (o *Outbox) finish() {
+	if o.online != nil {
+		o.online.conn.Close()
+	}
+	if c := o.dialled; c != nil {
+		go func() {
+			if x := <-c; x.session != nil {
+				x.session.conn.Close()
+			}
+		}()
+	}
+	o.mu.Lock()
+	o.isClosed = true
+	o.mu.Unlock()
+	o.take()
+	o.spool.close()
+	waiting := 0
+	if o.spool.disk != nil {
+		waiting = o.spool.disk.waiting()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.counts.Dropped += o.spool.dropped
+	o.counts.Waiting, o.spool.dropped = waiting, 0
 }

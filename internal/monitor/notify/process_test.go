@@ -178,3 +178,90 @@ func TestMessengerStalls(t *testing.T) {
 	}
 	<-m.ended
 }
+
+// TestFleetStalls: messages of a fleet never wait for a process that reads nothing; what has no room is
+// counted at the sink that they are for, and notes have room all the same.
+func TestFleetStalls(t *testing.T) {
+	goOn := t.TempDir() + "/go"
+	t.Setenv("GO_ON", goOn)
+	m, err := startPart(t, "stalls", func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.mu.Lock()
+	m.sinks = []SinkCounts{{Name: "x"}, {Name: FleetSink + "hub", QueueCounts: QueueCounts{Waiting: 5}}}
+	m.mu.Unlock()
+	line := json.RawMessage(`"` + strings.Repeat("x", 10_000) + `"`)
+	const all = 2000 // 20 MB, where a pipe takes 64 KiB
+	for i := range all {
+		m.PutFleet(&FleetMessage{Kind: "server", ID: fmt.Sprintf("a/b/%d", i+1), Line: line})
+	}
+	m.Put(&Note{Thread: "1", Event: Begins, Line: line})
+	way, sinks := m.Counts()
+	// The pipe took the first few, and may have taken more since the last one was put.
+	const inPipe = 20
+	if x := sinks[1]; x.Lost < all-maxFleet-inPipe || x.Waiting > maxFleet+5 || uint64(x.Waiting)+x.Lost < all+5-inPipe || sinks[0].Lost != 0 || way.Lost != 0 {
+		t.Errorf("%+v %+v", way, sinks)
+	}
+	if err := m.Close(); err != nil { // does not wait for it
+		t.Error(err)
+	}
+	if err := os.WriteFile(goOn, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-m.ended
+}
+
+// TestFleetDies: without the other process what is put is counted as lost.
+func TestFleetDies(t *testing.T) {
+	m, err := startPart(t, "dies", func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	timing.Await(t, "its end", m.Gone)
+	for range 100 {
+		m.PutFleet(&FleetMessage{Line: json.RawMessage("{}")})
+	}
+	timing.Await(t, "all to be counted", func() bool { return m.fleet.lost.Load() == 100 })
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestParseHooks(t *testing.T) {
+	_, err := ParseHooks("# mine\n\ndiscord https://discord.com/api/webhooks/1/SECRET\n matrix  https://m.example:8448/_matrix/client/v3/rooms/!r:m SECRET # \r\nntfy http://[::1]/alerts\n")
+	if err == nil {
+		t.Error("four words were taken")
+	}
+	hooks, err := ParseHooks("# mine\n\ndiscord https://discord.com/api/webhooks/1/SECRET\n matrix  https://m.example:8448/_matrix/client/v3/rooms/!r:m SECRET\r\nntfy http://[::1]/alerts\n")
+	if err != nil || len(hooks) != 3 {
+		t.Fatal(err, hooks)
+	}
+	for i, want := range []struct {
+		host string
+		port uint16
+	}{{"discord.com", 443}, {"m.example", 8448}, {"::1", 80}} {
+		if h := hooks[i]; h.Host() != want.host || h.Port() != want.port {
+			t.Errorf("%d: %s, %d, want %+v", i, h.Host(), h.Port(), want)
+		}
+	}
+	if hooks[1].Token != "SECRET" {
+		t.Errorf("token %q", hooks[1].Token)
+	}
+	for _, tc := range []struct{ text, want string }{
+		{"discord", "line 1: it has 1 words"},
+		{"\nirc https://x.example/SECRET", `line 2: "irc" is no service: one of discord, json, matrix, ntfy, slack`},
+		{"slack SECRET", "line 1: the second word is no address"},
+		{"slack https://%SECRET", "line 1: the second word is no address"},
+		{"slack ftp://x/SECRET", "line 1: the second word is no address"},
+		{"slack https://x:99999/SECRET", "line 1: the second word is no address"},
+		{"slack https:///SECRET", "line 1: the second word is no address"},
+		{"matrix https://x/_matrix/client/v3/rooms/SECRET", "line 1: matrix takes"},
+		{"ntfy https://x/", "line 1: ntfy takes"},
+		{strings.Repeat("slack https://x/SECRET\n", maxHooks+1), "line 17: more than 16 services"},
+	} {
+		if _, err := ParseHooks(tc.text); err == nil || !strings.HasPrefix(err.Error(), tc.want) || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%q\ngot  %v\nwant %s", tc.text, err, tc.want)
+		}
+	}
+}

@@ -4,6 +4,9 @@ package messenger
 
 import "os/exec"
 
+// openSame is no flag where there are no pipes among files.
+const openSame = 0
+
 func ownGroup(*exec.Cmd) {}
 
 // killGroup kills a program. What it started goes on.
