@@ -23,8 +23,8 @@
 //
 // There is no packet in a message, and no address of a client, but for Sealed ones: addresses
 // encrypted with the secret of the fleet, which sensors and hubs have and brokers need not. Counts
-// of sources travel as sketches of hashes that are keyed with the same secret. Whoever has the
-// secret can open and test addresses; whoever has not can only see that two are equal.
+// of sources travel as sketches of hashes that are keyed with the same secret. A reader with the
+// secret can open and test addresses; one without can only see that two are equal.
 //
 // # Hostile input
 //

@@ -267,7 +267,7 @@ func (m *Meter) Tick(age, nanos int64) {
 // Lost counts packets that are missing from the capture.
 func (m *Meter) Lost(packets uint64) { m.lost++ }
 
-// End ends the capture. What still waits has no outcome, as it may be answered yet.
+// End ends the capture. Requests that still wait have no outcome, as they may be answered yet.
 func (m *Meter) End(age, nanos int64) { m.Tick(age, nanos) }
 
 // pass ends the seconds before age.

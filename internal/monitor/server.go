@@ -29,11 +29,11 @@ type Counts struct {
 	In, Out Traffic // queries, and what answers them
 	// Junk is what begins like a query and is nothing known.
 	Junk Traffic
-	// Unasked counts replies that nobody is known to have asked for: as the answers to forged
-	// requests that another way brought.
+	// Unasked counts replies without a request in the capture, such as the answers to forged
+	// requests that arrived by another path.
 	Unasked uint64
-	// Unproven counts the bytes of answers to requests that brought no token back: whoever forges
-	// an address can have them sent there.
+	// Unproven counts the bytes of answers to requests that brought no token back: an attacker
+	// who forges an address can have them sent there.
 	Unproven uint64
 	// LastSeen and LastAnswer are Unix nanoseconds of the last query to the server and of the last
 	// packet of an answer; 0: never.
@@ -175,7 +175,7 @@ func (x *slots) discover(e track.End, age int64) uint16 {
 }
 
 // Place is the counters of one server, or of all that have none of their own, as they are between two
-// packets: whoever reads many of them often needs no copy of each, as a Snapshot has. It is for the
+// packets: a caller that reads many of them often needs no copy of each, as a Snapshot has. It is for the
 // goroutine that runs the pipeline, and valid until the next packet.
 type Place struct {
 	slot  *slot

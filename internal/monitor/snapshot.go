@@ -11,7 +11,7 @@ import (
 	"qsniff/internal/track"
 )
 
-// Snapshot is what a Meter has counted until a moment. Nobody changes it, so that any number of
+// Snapshot is what a Meter has counted until a moment. It does not change, so that any number of
 // goroutines may read it.
 type Snapshot struct {
 	Nanos      int64    // Unix time of the last packet, or of the last moment that passed without one; 0: there was none
@@ -95,7 +95,7 @@ func (m *Meter) Publish(fill func(*counters.Result)) {
 	all := new(counters.Result)
 	fill(all)
 	s := m.finishSnapshot(all)
-	m.isAsked.Store(false) // whoever asked meanwhile gets this one
+	m.isAsked.Store(false) // those who asked meanwhile get this one
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.last = s

@@ -203,7 +203,7 @@ type Window struct {
 }
 
 // Window returns the last hour, with at most so many servers. Unlike Snapshot it is for the
-// goroutine that runs the pipeline; nobody changes what it returns. Packets wait meanwhile, so it
+// goroutine that runs the pipeline; the result must not be changed. Packets wait meanwhile, so it
 // reads the points of those servers and of the kinds of messages only, not of all servers.
 func (m *Meter) Window(servers int) *Window {
 	w := &m.window

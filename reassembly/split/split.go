@@ -70,7 +70,7 @@ func New(lim Limits) *Assembler {
 }
 
 // ShareInflater makes a decompress in the memory of b, which has the same limits; one goroutine must
-// serve both. What is decompressed is used before Deliver returns.
+// serve both. Decompressed bytes are used before Deliver returns.
 func (a *Assembler) ShareInflater(b *Assembler) { a.bz = b.bz }
 
 // allocate takes the memory for sets and parts. Add calls it with the first part: most

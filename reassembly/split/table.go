@@ -91,7 +91,7 @@ type partSet struct {
 	flaw                  flaw      // of the compressed stream
 	flawSize, flawSum     uint32    // length and CRC-32 of what came out of it
 	duplicateFrames       [2]uint64 // of the last duplicate and what it repeats
-	conflictFrames        [2]uint64 // likewise
+	conflictFrames        [2]uint64 // of the last conflict and the part it differs from
 }
 
 // keptPart is one datagram of a set. In a memo it has no blocks.

@@ -215,12 +215,12 @@ func (m *spans) consume(i uint32, n int) {
 // identified by its first unit. Each unit has room for piecesPerUnit pieces.
 //
 // Memory is allocated in blocks of the largest buffer. A block grows to what is needed of
-// it, and stays: the usual capture has a few commands under way, and never needs the second
+// it, and stays: most captures have a few commands under way, and never need the second
 // half of the first block.
 type arena struct {
 	blocks []block
 	free   [maxOrder + 1]uint32 // first free buffer of each order; unit + 1, 0 is none
-	next   []uint32             // of a free buffer, likewise
+	next   []uint32             // of a free buffer, the next one in its list
 	prev   []uint32
 	order  []uint8 // of the free buffer that starts at this unit, + 1; 0 if none does
 	used   int     // bytes in buffers
@@ -286,7 +286,7 @@ func (a *arena) takeBuffer(order uint8) (unit uint32, ok bool) {
 }
 
 // cover makes sure that the block has memory for its first units. It at least doubles, from
-// firstUnits on. What is in it moves: nobody keeps a part of it while a buffer is taken.
+// firstUnits on. Its content moves: no caller keeps a part of it while a buffer is taken.
 func (b *block) cover(units int) {
 	const firstUnits = 8 // chosen: two packets of a console as long as they usually get
 	n := max(firstUnits, len(b.data)/minBuffer)

@@ -198,7 +198,7 @@ func New(l Limits, s Sink) *Assembler {
 	return a
 }
 
-// Add adds the next segment of the capture. What it brings is passed to the Sink before
+// Add adds the next segment of the capture. Its data are passed to the Sink before
 // Add returns.
 func (a *Assembler) Add(s *Segment) {
 	a.Counters.Segments++

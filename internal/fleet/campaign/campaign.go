@@ -16,7 +16,7 @@
 // adds up the servers that get much more than usual: rates add up, shares weigh with the queries, sources are
 // counted by merged sketches (window.go), and the rules that judge a single server judge the sum. Servers that get much more
 // junk than usual are judged apart (carpet.go).
-// link.go compares incidents of different hosts. What is found opens, changes and closes campaigns
+// link.go compares incidents of different hosts. Its findings open, change and close campaigns
 // (course.go). Messages of a window that was closed, as after a cut network, are a window of their own,
 // which is closed when no more of them come.
 //
@@ -183,7 +183,7 @@ type Totals struct {
 	Late    bool            `json:"late"` // of messages that came after the window was closed
 }
 
-// Counters are what an engine counted since its state began. What is refused by a limit is in one of them.
+// Counters are what an engine counted since its state began. Each limit counts what it refuses in one of them.
 type Counters struct {
 	Messages   uint64 `json:"messages"`    // taken
 	Duplicates uint64 `json:"duplicates"`  // messages that had come before
@@ -210,7 +210,7 @@ type Counters struct {
 
 	Campaigns uint64 `json:"campaigns"` // opened
 	Events    uint64 `json:"events"`
-	// What is held now.
+	// Sizes of the present state.
 	Sensors       int    `json:"sensors"`
 	Silent        int    `json:"sensors_silent"`
 	Skewed        int    `json:"sensors_skewed"`

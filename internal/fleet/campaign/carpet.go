@@ -19,7 +19,7 @@ const (
 	keepFactor   = 1.5
 )
 
-// What many servers together need to be a carpet. Fewer than leastServers, or those of fewer sensors than
+// Thresholds for a carpet, an attack on many servers together. Fewer than leastServers, or those of fewer sensors than
 // leastSensors, are incidents of their own. A server that gets more than standOutShare of all, or a sensor whose
 // servers get more than standOutSensor, is a target of its own, or reports what is not so; where there are few, more
 // than fewShare times the equal part. All chosen.

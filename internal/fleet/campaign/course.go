@@ -26,7 +26,7 @@ type course struct {
 	Base       How              `json:"base"` // what incidents have in common, at once or in turn
 	// Measured is the confidence if all sensors are honest.
 	Measured float64 `json:"measured"`
-	// What the last event reported.
+	// Values that the last event reported.
 	ToldPeak     float64 `json:"told_peak"`
 	ToldServers  int     `json:"told_servers"`
 	ToldCategory string  `json:"told_category"`

@@ -15,7 +15,7 @@ type Options struct {
 	// Thresholds decide as they do at a single host; the zero value stands for flood.Defaults.
 	Thresholds flood.Thresholds
 	// Campaign is called with each event of a campaign, and Sensor when one falls silent or is heard
-	// again. Both are called during Advance only. What they point to is valid during the call. They may be nil.
+	// again. Both are called during Advance only. Their arguments are valid during the call. They may be nil.
 	Campaign func(c *Campaign)
 	Sensor   func(s *Sensor)
 }
@@ -41,7 +41,7 @@ type state struct {
 	LateWindows map[int64]*window
 	Carpets     map[streakKey]*streak
 	// Spoken is when the broker got the last Host message of all, and Resumed the first one after
-	// nobody spoke for a lull.
+	// no sensor sent anything for a lull.
 	Spoken, Resumed int64
 	Pending         []*incident // events of incidents that no window was closed for
 	Incidents       map[incidentKey]*incident
@@ -66,7 +66,7 @@ func New(o Options) *Engine {
 
 // Consume takes a message that Parse returned. broker is when the broker got it, sent when the sensor published it by the
 // sensor's clock (0: unknown), in Unix nanoseconds. It reports whether the message is new. It closes no
-// window and calls nobody: messages may come in any order until Advance.
+// window and calls no function of Options: messages may come in any order until Advance.
 func (e *Engine) Consume(m fleet.Message, broker, sent int64) (isNew bool) {
 	h := fleet.HeadOf(m)
 	if broker <= 0 || broker > 1<<62 {
@@ -252,9 +252,9 @@ func (e *Engine) Servers(sensor string) []Server {
 func (e *Engine) Windows() []Totals { return e.state.Totals }
 
 // Step is to be called when the broker's clock was set, by so many nanoseconds (negative: back), before what came after
-// that is consumed. What is known keeps its age: sensors are not silent and campaigns not over for it, and windows
-// that are open go on. Without it, an engine notices a clock that was set back at the first time that it is told, and
-// takes one that was set forward for a time in which nobody spoke.
+// that is consumed. The state keeps its age: sensors are not silent and campaigns not over for it, and windows
+// that are open go on. Without it, an engine notices a clock that was set back with the first time that it gets, and
+// takes one that was set forward for a time in which no sensor sent anything.
 func (e *Engine) Step(by int64) {
 	st := &e.state
 	shift := func(t *int64) {

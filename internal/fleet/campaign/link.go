@@ -280,7 +280,7 @@ func (e *Engine) releaseIncidents(c *course) {
 	}
 }
 
-// What two incidents have in common.
+// Thresholds for what two incidents have in common.
 const (
 	// shareLeast is the share of the smaller number of sources, or of the packets of each, that has to be of
 	// the same sources. Chosen: two networks of bots for hire, or the visitors of two servers, share less.

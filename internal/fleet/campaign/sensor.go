@@ -300,7 +300,8 @@ func (r *run) isValid() bool {
 	return len(r.Came) > 0 && len(r.Came) <= maxGaps
 }
 
-// addUp adds counts that sensors claim: nobody can make them begin again from 0.
+// addUp adds counts that sensors claim. It saturates, so that no sensor can make them begin
+// again from 0.
 func addUp(a, b uint64) uint64 {
 	if a+b < a {
 		return ^uint64(0)

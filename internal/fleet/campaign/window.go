@@ -534,7 +534,8 @@ func (c networkCounts) top(n int) []fleet.Network {
 	return top
 }
 
-// What sensors claim is bounded before it is used: whoever has the credentials of one may send anything.
+// Claims of sensors are bounded before they are used: a thief of a sensor's credentials may send
+// anything.
 
 // mostRate and mostCount bound what is believed of one server, in a second and in a window. Chosen: more
 // than a line of 400 Gbit/s carries in small packets, and sums of all servers stay exact.
@@ -594,7 +595,7 @@ func cleanRate(x float64) float64 {
 	return min(x, mostRate)
 }
 
-// cleanText returns at most n bytes of a text. What shows it makes it fit for its place.
+// cleanText returns at most n bytes of a text. The code that shows it escapes it.
 func cleanText(s string, n int) string { return string([]byte(s[:min(len(s), n)])) }
 
 // cleanServer returns an address without a zone, which is none of a server and of any length.

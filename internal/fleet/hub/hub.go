@@ -64,7 +64,7 @@ type Options struct {
 	Replicas  int // of streams, in a cluster; 0: 1
 	// Thresholds decide about campaigns; the zero value stands for flood.Defaults.
 	Thresholds flood.Thresholds
-	// Messenger passes notes on; nil: nobody is told.
+	// Messenger passes notes on; nil: no notes are sent.
 	Messenger Messenger
 	Log       *slog.Logger
 	// Times returns the broker's and the sensor's time of a message in place of those that it came
@@ -72,7 +72,7 @@ type Options struct {
 	// have packets of a day within a minute. nil: as they came.
 	Times func(m fleet.Message, broker, sent int64) (int64, int64)
 	Now   func(broker int64) int64
-	// Monotonic is a clock that nobody sets, in nanoseconds: by it the hub sees when the broker's is set. nil: that of
+	// Monotonic is a clock that is never set, in nanoseconds: by it the hub notices when the broker's is set. nil: that of
 	// this machine, and none with Now.
 	Monotonic func() int64
 }
@@ -168,7 +168,7 @@ func (h *Hub) Run(ctx context.Context) error {
 
 // leadWhile leads until the lease is lost, or ctx ends.
 func (h *Hub) leadWhile(ctx context.Context, l *lease) error {
-	// What is begun when ctx ends is finished: an event that is cut off would be uncertain.
+	// Work that was begun when ctx ends is finished: an event that is cut off would be uncertain.
 	own, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(requestTime, func() { lose(ctx.Err()) }) })()
 	me := l.mine // keep changes it
@@ -256,7 +256,7 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// View is what a hub shows. Nobody changes it.
+// View is what a hub shows. It does not change.
 type View struct {
 	ID     string // of this hub; empty: unknown as yet
 	Leader Holder

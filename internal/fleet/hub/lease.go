@@ -20,7 +20,7 @@ type Holder struct {
 	Count uint64    `json:"count"` // of renewals
 }
 
-// lease is the right to lead. What a hub may write is decided by the revision of the state; the lease
+// lease is the right to lead. The revision of the state decides what a hub may write; the lease
 // keeps hubs from working for nothing.
 type lease struct {
 	bucket   jetstream.KeyValue

@@ -17,7 +17,7 @@ import (
 )
 
 // The state is in several values: its shards, and the head, which names them and is replaced last, by
-// its revision. A hub that dies before that leaves shards that nobody names, and the state as it was.
+// its revision. A hub that dies before that leaves shards that no head names, and the state as it was.
 // The state before the last one stays until the next is written, and what cannot be read is kept aside.
 const (
 	keyHead     = "state"

@@ -14,8 +14,8 @@
 //
 // # Order
 //
-// A connection delivers the messages that are published on it, from the first up to one of them. What was
-// not acknowledged when it ended is published again on the next one, from the oldest on: the broker has part
+// A connection delivers the messages that are published on it, from the first up to one of them. Messages that were
+// not acknowledged when it ended are published again on the next one, from the oldest on: the broker has part
 // of it already, and drops that by the message's number. A connection begins with one message in flight,
 // and has more as acknowledgements come, so that a broker that takes none gets no later ones before it.
 //
@@ -23,7 +23,7 @@
 //
 // The broker recognises numbers for as long as the stream's window for duplicates is (StreamConfig.Duplicates).
 // A message whose acknowledgement was lost in an outage that is longer than the window is in the stream
-// twice: whoever reads the stream recognises both by sensor, run and number.
+// twice: a reader of the stream recognises both by sensor, run and number.
 //
 // # Disk
 //
@@ -179,7 +179,7 @@ func Open(opt Options) (*Outbox, error) {
 	o.counts.Refused = uint64(found.foreign)
 	o.counts.Dropped = uint64(found.dropped + found.torn)
 	o.counts.Waiting = o.spool.waiting()
-	for _, x := range []struct { // logged by Run: nobody listens before
+	for _, x := range []struct { // logged by Run: there is no listener before
 		n    int
 		what string
 	}{{found.torn, "files in it end within a record, or with something else, and have been read up to there"}, {found.foreign, "messages in it were of another sensor, and are gone"},
@@ -305,7 +305,7 @@ func backoff(attempt int) time.Duration {
 	return d/2 + rand.N(d/2)
 }
 
-// Run delivers messages until ctx ends, or Close was called and all is delivered. What it leaves is in
+// Run delivers messages until ctx ends, or Close was called and all is delivered. Messages that remain are in
 // the spool on disk, or dropped.
 func (o *Outbox) Run(ctx context.Context) {
 	defer o.finish()
@@ -370,7 +370,7 @@ func (o *Outbox) dial() {
 		text = err.Error() + "; those that were read before are used"
 	}
 	o.report("credentials", text)
-	c := make(chan dialled, 1) // that nobody may read any more
+	c := make(chan dialled, 1) // which may have no reader any more
 	o.dialled = c
 	go func() {
 		s, err := o.connect()

@@ -24,9 +24,9 @@
 //
 // # As many bytes in a flood as in peace
 //
-// What is sent in a window does not grow with the traffic: sketches and features have one size, and
-// lists are bounded and filled up. A Server is of the same length whether nobody asks or a million
-// forged hosts do, but for digits. Events are bounded for each window, see windowBytes.
+// The size of a window's messages does not grow with the traffic: sketches and features have one size, and
+// lists are bounded and filled up. A Server is of the same length, but for digits, whether no host asks or a
+// million forged hosts do. Events are bounded for each window, see windowBytes.
 package sensor
 
 import (

@@ -29,7 +29,7 @@ type Config struct {
 	ExecTimeout time.Duration `json:"exec_timeout,omitempty"`
 
 	Syslog  string `json:"syslog,omitempty"`  // the socket; empty: none
-	Journal string `json:"journal,omitempty"` // likewise
+	Journal string `json:"journal,omitempty"` // the socket; empty: none
 
 	Fleet *Fleet `json:"fleet,omitempty"` // nil: none
 

@@ -123,7 +123,7 @@ func (m *Messenger) MakeReport(capture string) bool { return m.ask(Order{Report:
 // ReloadHooks has the file of services read again, and returns why that has changed nothing.
 func (m *Messenger) ReloadHooks(name string) error {
 	select {
-	case <-m.loaded: // of a reload that nobody waited for any more
+	case <-m.loaded: // of a reload whose caller stopped waiting
 	default:
 	}
 	if !m.ask(Order{HooksFile: name}) {
@@ -267,7 +267,7 @@ func (m *Messenger) Close() error {
 	return nil
 }
 
-// Fleet is where the messages of a sensor go, and where they wait. What is a secret is in the files that
+// Fleet is where the messages of a sensor go, and where they wait. Secrets are in the files that
 // it names.
 type Fleet struct {
 	URL       string `json:"url"`

@@ -98,7 +98,8 @@ func (t *Teller) End(_, nanos int64) {
 	t.endFindings(0)
 }
 
-// AddProfile remembers the name of a server. Whoever forges the server's address chooses it.
+// AddProfile records the name of a server. An attacker who forges the server's address
+// chooses it.
 func (t *Teller) AddProfile(s *track.Sighting, p *track.Profile) {
 	if len(p.Name.Bytes()) > 0 {
 		name, _ := t.names.Put(endKey{s.Src, s.SrcPort})
@@ -194,8 +195,8 @@ func (t *Teller) AddFact(f *track.Fact, found []track.Found, _ *track.ServerInfo
 	}
 }
 
-// findingKey is what repeats of a finding have in common. Clients differ: whoever forges addresses
-// must not make a thread of each.
+// findingKey is what repeats of a finding have in common. Clients are not part of it, so that an
+// attacker who forges addresses does not make a thread of each.
 type findingKey struct {
 	code   *finding.Code
 	server netip.AddrPort
@@ -258,7 +259,7 @@ func (t *Teller) endFindings(after int64) {
 }
 
 // Findings returns the findings that became Notes and were seen since a time, those that go on and
-// those that are over: the worst first, then the most frequent. Nobody changes what it returns.
+// those that are over: the worst first, then the most frequent. The result must not be changed.
 func (t *Teller) Findings(since int64) []stats.Repeats {
 	t.over = slices.DeleteFunc(t.over, func(r stats.Repeats) bool { return r.Last < since })
 	all := slices.Clone(t.over)

@@ -16,7 +16,7 @@ import (
 )
 
 // Live gives out one document that changes, and announces newer versions of it to viewers by
-// server-sent events. The document is made once for all who ask, and never while nobody does.
+// server-sent events. The document is made once for all readers, and only while there are any.
 //
 // A viewer costs a connection, a goroutine and room for one version that is yet to be announced to
 // it: one that is slow skips versions. A viewer's stream ends after viewerLease with an event

@@ -36,7 +36,7 @@ type Options struct {
 	// Store is the folder of its streams. It belongs to one broker at a time.
 	Store string
 	// Config is a configuration file of nats-server, as OpenCredentials writes it; empty: none, and
-	// whoever reaches it may do everything.
+	// every client that reaches it may do everything.
 	Config string
 	// Cert and Key are files, PEM: connections are encrypted with them. With CA those that connect
 	// must bring a certificate of it.
@@ -293,7 +293,7 @@ func (s *Server) Close() {
 	s.lock.Close()
 }
 
-// logger brings the broker's log to that of the program. What it says of its start is for those who
+// logger brings the broker's log to that of the program. Its messages about its start are for those who
 // search for an error.
 type logger struct {
 	log    *slog.Logger

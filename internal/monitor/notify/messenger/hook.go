@@ -21,7 +21,7 @@ import (
 	"qsniff/internal/monitor/notify"
 )
 
-// hookSink sends notes to a service. What may be shown of its URL is the host.
+// hookSink sends notes to a service. Only the host of its URL may be shown.
 type hookSink struct {
 	hook   atomic.Pointer[notify.Hook] // a reload changes it
 	client *http.Client
@@ -64,7 +64,7 @@ func (s *hookSink) send(ctx context.Context, n *notify.Note, lost uint64) error 
 	return s.judge(answer)
 }
 
-// judge returns the error that an answer means, if any. Of its text nothing is shown.
+// judge returns the error that an answer means, if any. The text of the answer is not shown.
 func (s *hookSink) judge(answer *http.Response) error {
 	code := answer.StatusCode
 	err := fmt.Errorf("it answers %d %s", code, http.StatusText(code))
@@ -172,7 +172,7 @@ func (s *server) loadHooks(name string) error {
 	return nil
 }
 
-// remove ends a post. What waits for it is not delivered.
+// remove ends a post. Notes that wait for it are not delivered.
 func (s *server) remove(p *post) {
 	p.queue.Close()
 	p.queue.Drop()
@@ -287,7 +287,7 @@ func colour(n *notify.Note) int {
 	return 0xf9a825
 }
 
-// discord is a message to a webhook of Discord. AllowedMentions lists nobody, so that no text is
+// discord is a message to a webhook of Discord. AllowedMentions is empty, so that no text is
 // a mention.
 type discord struct {
 	Username        string         `json:"username"`
@@ -373,7 +373,7 @@ var slackEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 func escapeSlack(s string) string { return slackEscaper.Replace(s) }
 
 // matrix is the content of an event m.room.message. It has no formatted body, so that there is no
-// HTML in it, and mentions nobody.
+// HTML in it, and mentions no user.
 type matrix struct {
 	Type     string         `json:"msgtype"`
 	Body     string         `json:"body"`
@@ -388,7 +388,7 @@ func matrixMessage(n *notify.Note, lost uint64) matrix {
 	return m
 }
 
-// matrixURL returns the URL of an event in the room. What is sent again has the same, and is one
+// matrixURL returns the URL of an event in the room. A note that is sent again has the same URL, and is one
 // event.
 func matrixURL(room string, n *notify.Note) string {
 	return strings.TrimRight(room, "/") + "/send/m.room.message/" + url.PathEscape(fmt.Sprintf("%s-%s-%d", n.Thread, n.Event, n.Nanos))

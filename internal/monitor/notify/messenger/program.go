@@ -43,7 +43,7 @@ func openProgram(c *notify.Config, log func(string)) (*programSink, error) {
 func (s *programSink) name() string { return "program " + s.path }
 func (s *programSink) close() error { return nil }
 
-// send runs the program once. What it prints is logged, as far as there is room.
+// send runs the program once. The start of its output is logged, as far as there is room.
 func (s *programSink) send(ctx context.Context, n *notify.Note, lost uint64) error {
 	cmd := exec.Command(s.path)
 	for _, v := range variables(n, lost) {

@@ -32,7 +32,7 @@ const reportEvery = time.Second
 type Options struct {
 	// Report returns the command that makes the report of a capture beside it.
 	Report func(capture string) (*exec.Cmd, error)
-	// Errors gets what goes wrong once nobody reads the output any more.
+	// Errors gets the errors after the reader of the output has gone.
 	Errors io.Writer
 	clock  clock // nil: the system's
 }
@@ -295,7 +295,7 @@ func (s *server) reportCounts(stop chan struct{}) {
 // log reports what went wrong.
 func (s *server) log(text string) { s.send(notify.Report{Log: text}) }
 
-// send writes a report, or prints what is in it if nobody reads those any more.
+// send writes a report, or prints its content if the reader of reports has gone.
 func (s *server) send(r notify.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

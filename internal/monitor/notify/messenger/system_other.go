@@ -9,5 +9,5 @@ const openSame = 0
 
 func ownGroup(*exec.Cmd) {}
 
-// killGroup kills a program. What it started goes on.
+// killGroup kills a program. Programs that it started go on.
 func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
