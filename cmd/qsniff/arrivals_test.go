@@ -36,7 +36,7 @@ type arrival struct {
 // base is the traffic, and what varies of it.
 type base struct {
 	packets []traffic.Packet
-	t       *testing.T
+	t       testing.TB
 }
 
 // arrived is what a command finds in an arrival.
