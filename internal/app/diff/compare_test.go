@@ -172,6 +172,7 @@ func TestParts(t *testing.T) {
 func FuzzRun(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x10\x11"), []byte("\x00\x02\x03\x10"))
 	f.Add([]byte("\x07\x07\x07\x07\x07\x07\x07"), []byte("\x07\x07"))
+	f.Add([]byte("18X\x0070'"), []byte("0")) // both ends send the same
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		var all [2][]capture.Packet
 		for s, in := range [][]byte{a, b} {

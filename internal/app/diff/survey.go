@@ -192,9 +192,9 @@ func pairSamples(edge, host *survey, ours *hostset.Set) []sighting {
 func pairEarly(edge, host *survey, ours *hostset.Set) []sighting {
 	for _, keeps := range [...][2]bool{{true, true}, {true, false}, {false, true}, {}} { // client, server
 		run := func(x *sample) uint64 {
-			client, server := x.src, x.dst
+			client, server, hash := x.src, x.dst, x.hash
 			if edge.wayOf(x.src, x.dst, ours) == ToClient || host.wayOf(x.src, x.dst, ours) == ToClient {
-				client, server = server, client
+				client, server, hash = server, client, ^hash // a server may send what a client does
 			}
 			if !keeps[0] {
 				client = end{}
@@ -202,7 +202,7 @@ func pairEarly(edge, host *survey, ours *hostset.Set) []sighting {
 			if !keeps[1] {
 				server = end{}
 			}
-			return runKey(x.hash, &client, &server)
+			return runKey(hash, &client, &server)
 		}
 		byRun := map[uint64][]int{}
 		for j := range host.early {
