@@ -213,3 +213,9 @@ func (b *book) closeAmplifiers(seconds int32) {
 		return isOver
 	})
 }
+
+const (
+	// limit: amplifierServers is how many open amplifiers a note counts, 16 KiB each of at most
+	// sharedNotes: all ports that the servers of a network use. Of more it has "at least".
+	amplifierServers = 1000
+)

@@ -20,7 +20,7 @@ type book struct {
 	lim      Thresholds
 	key      measure.Key
 	advisor  Advisor
-	ownNames *hostset.Networks // of one's own tools
+	ownNames *hostset.Networks // of the operator's tools
 	announce func(in *Incident, e Event)
 
 	claimsSize float64 // see claimsSize
@@ -37,7 +37,7 @@ type book struct {
 	unopened uint64
 
 	notes      []sharedNote      // open ones that further servers may join
-	amplifiers []*amplifiersNote // likewise, at most sharedNotes
+	amplifiers []*amplifiersNote // at most sharedNotes
 
 	busiest  []measure.BusyHost // memory of whoever lists sources
 	prefixes []Prefix           // and networks
@@ -72,7 +72,7 @@ const (
 	ofLogins
 	ofAmplifier
 	ofOthers // what is no query: one incident for each class at a host
-	ofOwn    // storms of one's own tools
+	ofOwn    // storms of the operator's tools
 )
 
 // secondEnd returns the time stamp at the end of the second at hand.
@@ -139,7 +139,7 @@ func (b *book) closeIncident(in *Incident, family family) {
 // incident qualified.
 func (b *book) isQuiet(last int32) bool { return float64(b.Now-last) >= b.lim.Quiet.Seconds() }
 
-// WarmUp is the length of capture after which it is known what is usual: until then confidence
+// WarmUp is the length of capture after which the baseline is known: until then confidence
 // is limited.
 const WarmUp = warmUp * time.Second
 
@@ -161,3 +161,14 @@ func (b *book) concludeTrial(in *Incident, t Trial, blind bool) {
 	}
 	t.Conclude(in, blind)
 }
+
+const (
+	// limit: openIncidents is how many incidents are open at a time. Further ones are counted, and not
+	// opened.
+	openIncidents = 256
+	// limit: keptIncidents is how many closed incidents are kept, for campaigns.
+	keptIncidents = 256
+	// limit: maxPerMinute is how many incidents of a kind open in a minute, so that nobody can fill
+	// openIncidents with them. Further ones are counted, and not opened.
+	maxPerMinute = 50
+)

@@ -20,7 +20,7 @@ const (
 	WholeCapture Basis = iota // nothing
 	OneDirection              // only requests or only replies were captured
 	LossyCapture              // the capturing program lost packets
-	EarlyCapture              // what is usual at the target is not known yet
+	EarlyCapture              // the baseline of the target is not known yet
 	NumBases
 )
 

@@ -2,9 +2,12 @@ package flood
 
 import (
 	"math"
+	"net/netip"
 	"time"
 
+	"qsniff/internal/base/lru"
 	"qsniff/internal/flood/measure"
+	m "qsniff/internal/flood/measure"
 	"qsniff/internal/flood/sketch"
 	"qsniff/internal/track"
 )
@@ -16,7 +19,7 @@ type Detector struct {
 	observers []func(in *Incident, e Event)
 
 	book     book
-	side     // of everybody but one's own tools
+	side     // of all sources but the operator's tools
 	own      own
 	victims  victims
 	scans    scans
@@ -36,7 +39,7 @@ type Detector struct {
 	ahead     int64 // the time stamp of a packet minus its age
 }
 
-// New returns a detector whose tables have size times their usual size. With a nil advisor
+// New returns a detector whose tables have size times their default size. With a nil advisor
 // incidents have no advice.
 func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
@@ -58,7 +61,7 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 }
 
 // claimsSize returns the size of the claims of a detector of a size: all of them down to a
-// quarter of the usual size, as proofs of addresses decide about incidents.
+// quarter of the default size, as proofs of addresses decide about incidents.
 func claimsSize(size float64) float64 { return min(1, 4*size) }
 
 // AddObserver adds a function that is called with each event of an incident, after those
@@ -286,4 +289,254 @@ const (
 	askedPeriod   = 5
 	sessionPeriod = 30
 	listedPeriod  = 600
+)
+
+// SetThresholds replaces the thresholds between two sightings. What was measured stays, and so do
+// the incidents that are open: they are judged by the new ones from the next second on. A run that
+// began with lim and one that changed to it differ in what the old ones had begun to watch closely.
+func (d *Detector) SetThresholds(lim Thresholds) {
+	d.book.lim = lim
+	d.rules, d.own.rules = newRulebook(&lim), newOwnRulebook(&lim)
+	d.others.limits = limitsOfOthers(&lim)
+}
+
+// handleRequest counts a request at its server, and for its source's scan unless the server
+// is known to have answered lately.
+func (d *Detector) handleRequest(s *track.Sighting) {
+	b := &d.book
+	b.requests += uint64(s.Count())
+	x, isOwn := &d.side, d.own.names != nil && d.own.takeRequest(s)
+	if isOwn {
+		x = &d.own.side
+		d.tryRules(s, d.servers.receiver(s))
+	}
+	w := x.servers.receiver(s)
+	isSummed := x.networks.handleRequest(s, w)
+	if w == nil {
+		d.asked.Add(lru.Mix(s.ClientHash, s.ServerHash))
+		d.scans.countRequest(s)
+		if w = x.countPacket(s, isSummed); w == nil {
+			d.claims.CheckRequest(nil, nil, s, b.Now)
+			return
+		}
+	} else if w.LastSent == 0 || b.Now-w.LastSent > m.BinSeconds || d.scans.isWatching() {
+		d.scans.countRequest(s)
+	}
+	second := w.CountRequest(s, b.Clock)
+	r := d.claims.CheckRequest(&w.Server, second, s, b.Now)
+	r.IsProven = r.IsProven || isOwn // also where the source is in no sample
+	if w.hasTrial() {
+		w.applyTrials(s, r.IsProven || d.isProven(s))
+	}
+	d.guessers.recordRequest(s, r.IsGuess)
+	w.CountChecked(s, b.Clock, second, r)
+}
+
+// isProven reports whether the client of a packet proved its address to the server in the
+// last measure.ProvenFor seconds.
+func (d *Detector) isProven(s *track.Sighting) bool {
+	return d.claims.IsProven(s.ServerHash, s.ClientHash, d.book.Now)
+}
+
+// wasAsked reports whether the client of a packet sent its server a request in the last five
+// to ten seconds, while the server was not watched closely.
+func (d *Detector) wasAsked(s *track.Sighting) bool {
+	return d.asked.Has(lru.Mix(s.ClientHash, s.ServerHash))
+}
+
+// handleReply counts a reply, a challenge or a part of a split reply.
+func (d *Detector) handleReply(s *track.Sighting) {
+	b := &d.book
+	w := d.servers.sender(s)
+	x, isOwn := &d.side, d.own.names != nil && d.own.takesReply(s)
+	if isOwn {
+		x = &d.own.side
+		d.tryRules(s, w)
+		if w != nil {
+			w.LastSent = b.Now
+		}
+		w = x.servers.sender(s)
+	}
+	// A server that is watched closely gets so many requests that its replies count as
+	// asked for: pairs are not kept for it.
+	isWanted := s.IsSample() || w != nil && b.Now-w.LastAsked < 2*askedPeriod || d.wasAsked(s)
+	isWhole := s.What != track.IsPart || s.Flags&track.First != 0
+	x.networks.handleReply(s, w, isWhole)
+	d.victims.countReply(s, isWanted)
+	if isWanted {
+		d.scans.countReply(s)
+	}
+	var server *m.Server
+	if w == nil {
+		x.servers.recordReply(s.From(), s.What == track.IsChallenge)
+		if d.servers.hasTrial { // junk that looks like a reply, as rules see it
+			if to := d.servers.receiver(s); to != nil && to.hasTrial() {
+				to.applyTrials(s, isWanted)
+			}
+		}
+	} else {
+		server = &w.Server
+		w.CountReply(s, b.Clock, isWhole)
+		d.recordLeak(w, s, isWhole)
+		if w.hasTrial() {
+			w.applyTrials(s, d.isProven(s))
+		}
+	}
+	if !isWanted {
+		return
+	}
+	switch {
+	case w == nil:
+	case !isWhole:
+		w.amplifier.countPart(s)
+	default:
+		if a := d.claims.TakeAnswered(s, b.Now); a.IsPlain && !isOwn {
+			w.amplifier.countAnswer(b, server, s, a)
+		}
+	}
+	if s.What == track.IsChallenge && s.Flags&track.HasKey != 0 {
+		d.claims.RecordChallenge(server, s, b.Clock)
+	}
+}
+
+// handleJunk counts a datagram that begins like a query and is nothing known at its receiver,
+// unless a server that is watched closely sent it.
+func (d *Detector) handleJunk(s *track.Sighting) {
+	w := d.servers.receiver(s)
+	if w == nil && d.servers.sender(s) != nil { // a server's own notice
+		return
+	}
+	isSummed := d.networks.handleJunk(s, w)
+	if w == nil {
+		if w = d.side.countPacket(s, isSummed); w == nil {
+			return
+		}
+	}
+	w.CountJunk(s, d.book.Clock)
+	if w.hasTrial() {
+		w.applyTrials(s, d.claims.IsProven(w.Hash, s.ClientHash, d.book.Now))
+	}
+}
+
+// handleOther handles a datagram that is of no known protocol. Those that a server sends
+// show with whom it speaks the game; one to a server from anybody else counts as strange.
+func (d *Detector) handleOther(s *track.Sighting) {
+	b := &d.book
+	if w := d.servers.sender(s); w != nil {
+		w.LastSent = b.Now
+		d.played.Add(lru.Mix(b.key.HashHost(&s.Dst), w.Hash^uint64(s.DstPort)))
+		if w.hasTrial() {
+			w.applyTrials(s, true)
+		}
+		return
+	}
+	w := d.servers.receiver(s)
+	if w == nil || w.LastSent == 0 {
+		return
+	}
+	hasPlayed := d.played.Has(lru.Mix(b.key.HashHost(&s.Src), w.Hash^uint64(s.SrcPort)))
+	if w.hasTrial() { // the game goes both ways with players: they receive what is sent to them
+		w.applyTrials(s, hasPlayed)
+	}
+	if !hasPlayed {
+		w.CountStrange(s, b.Clock)
+	}
+}
+
+// Share has the detector measure what can be put together with what detectors on other hosts
+// measure. It is called before the first sighting.
+//
+// All of them have the key of the networks, and sightings with the same seed: a source has the
+// same hash everywhere. Seconds and panes begin with those of Unix time, so that the sketches of one
+// pane are of the same ten seconds everywhere. A server for which isOwn reports true is watched
+// closely from the first request on, or from the first one in a second in which it does, if there is
+// room, or a server that is watched closely was not asked for BinSeconds: the sketches then hold all
+// that it was asked, and its baseline is that of a calm day. None makes room that is asked.
+//
+// If the clock of the packets is set, by more than clockSet, the pane at hand is shorter or longer.
+func (d *Detector) Share(k measure.Key, isOwn func(netip.AddrPort) bool) {
+	d.book.key, d.servers.isOwn, d.isShared = k, isOwn, true
+}
+
+// clockSet is by how much the time stamps and the age of packets drift apart before seconds are
+// aligned anew. Chosen: packets of several sources may be out of order by less.
+const clockSet = time.Second
+
+// alignSeconds makes the second of age end with one of Unix time, and gives it a number that ends
+// with the same digit, which is no lower than the one it had: panes turn when the digit is 0.
+func (d *Detector) alignSeconds(age, nanos int64) {
+	second := int64(time.Second)
+	ahead := nanos - age
+	if d.isAligned && max(ahead-d.ahead, d.ahead-ahead) <= int64(clockSet) {
+		return
+	}
+	sec := int64(1)
+	if d.isAligned {
+		sec = (age-d.firstAge)/second + 1
+	}
+	d.isAligned, d.ahead = true, ahead
+	unix := floorDiv(nanos, second)
+	const digits = measure.PaneSeconds
+	sec += ((unix-sec)%digits + digits) % digits
+	d.firstAge = age - (nanos - unix*second) - (sec-1)*second
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// Pane returns at which age of packets the pane at hand is over, and which Unix time that is, in
+// nanoseconds; ages that no packet has before the first sighting, and after lastSecond. It is for a
+// detector that Share was called on.
+func (d *Detector) Pane() (endAge, end int64) {
+	switch {
+	case !d.hasBegun:
+		return math.MinInt64, 0
+	case d.book.Now >= lastSecond:
+		return math.MaxInt64, 0
+	}
+	n := int64(d.book.Now/measure.PaneSeconds+1) * measure.PaneSeconds // the first second of the next one
+	endAge = d.firstAge + (n-1)*int64(time.Second)
+	return endAge, endAge + d.ahead
+}
+
+// Watched returns the measurements of a server that is watched closely, else nil. They are valid
+// until the next call of a method that takes a packet or passes time.
+func (d *Detector) Watched(a netip.AddrPort) *measure.Server {
+	e := track.EndOf(a)
+	if w := d.servers.find(&e.Host, e.Port); w != nil {
+		return &w.Server
+	}
+	return nil
+}
+
+// Measure sets f to the features of a server that Watched returned, those of junk and guesses
+// included, as the rules would get them if the second at hand were over. It changes nothing.
+func (d *Detector) Measure(f *measure.Features, t *measure.Server) {
+	b := &d.book
+	t.Measure(f, b.Now, measure.Limits{Unproven: b.lim.FewUnproven, Proven: b.lim.FewProven})
+	t.MeasureJunk(f, b.Now)
+	t.MeasureGuesses(f, b.Now)
+}
+
+// MergeShape adds the forms of the queries of the last measure.ShapeSeconds to such a server.
+func (d *Detector) MergeShape(all *measure.Shape, t *measure.Server) {
+	for sec := d.book.Now - measure.ShapeSeconds + 1; sec <= d.book.Now; sec++ {
+		t.MergeShape(all, measure.Queries, sec)
+	}
+}
+
+const (
+	// limit: askedBytes is the size of each of the two filters of who asked whom in the last five to ten
+	// seconds.
+	askedBytes = 512 << 10
+	// limit: sessionBytes is the same for who spoke the game with which server in the last sessionPeriod
+	// to two of these.
+	sessionBytes = 128 << 10
+	// limit: scanners is how many sources are watched that asked at least two servers that never answered.
+	scanners = 1024
 )

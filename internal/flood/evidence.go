@@ -55,7 +55,7 @@ func (a *account) writeEvidence(family family) {
 	in.Evidence = s
 }
 
-// addOwn adds which of the busiest sources are one's own tools, or have the address of one.
+// addOwn adds which of the busiest sources are the operator's tools, or have the address of one.
 func (in *Incident) addOwn(s *sentences) {
 	var names []string
 	for i := range in.Top {

@@ -168,3 +168,12 @@ func (c *course) updateLeak() (isNew bool) {
 	c.toldLeak = true
 	return isNew
 }
+
+const (
+	// limit: guessPlaces is how many clients that guess challenges are kept until the answer comes, 32
+	// KiB: more than guess in the time that an answer takes.
+	guessPlaces = 1 << 12
+	// limit: leakReceivers is how many of those who got answers to guesses are kept for each server.
+	// Another one replaces the one that got the least.
+	leakReceivers = 8
+)

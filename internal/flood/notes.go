@@ -10,7 +10,7 @@ import (
 )
 
 // One service that polls many servers, or one crowd that visits all servers of a host, is one
-// note. Where the servers share a network and a port, the note is the network's (network.go).
+// note. Where the servers share a network and a port, the note is the network's (networks.go).
 // Elsewhere a server whose note is about to open is compared with the open notes: if the same
 // sources ask it, it joins that note, and adds what it gets from then on.
 
@@ -149,3 +149,11 @@ func (c *course) addToRate(sec int32, packets float64) float64 {
 	c.rate += packets
 	return c.rate
 }
+
+const (
+	// limit: sharedNotes is how many open notes further servers may join, the last ones, and noteSources
+	// how many of the busiest sources are compared. Chosen: services that poll have fewer probes, and a
+	// handful of them poll at the same time.
+	sharedNotes = 16
+	noteSources = 64
+)

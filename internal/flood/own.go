@@ -6,10 +6,10 @@ import (
 	"qsniff/internal/track"
 )
 
-// own is the side of one's own tools: what they send to a server and are sent is counted and judged
+// own is the side of the operator's tools: what they send to a server and are sent is counted and judged
 // apart, so that a storm of theirs is no attack, and hides none.
 //
-// Who forges the address of a tool must not be taken for it, also while the tool itself asks and
+// An attacker who forges the address of a tool gets no credit, also while the tool itself asks and
 // proves that it is there. So it is not an address that is proven, but a query. A server sends a
 // challenge to an address of a tool. The request that brings it back earns credit; every other request
 // in the name of the address costs some, and is the tool's only while there is credit. So of what counts
@@ -45,7 +45,7 @@ const (
 	mostCredit = 64
 )
 
-// ownShare is the size of the tables for servers and networks that one's own tools ask, as a share of
+// ownShare is the size of the tables for servers and networks that the operator's tools ask, as a share of
 // that of the tables for all. Chosen: a storm is at few servers, or all of a network.
 const ownShare = 1. / 8
 
@@ -54,7 +54,7 @@ func newOwn(b *book, size float64) own {
 	return own{side: newSide(b, newOwnRulebook(&b.lim), size*ownShare), credits: lru.New[pairHash, int16](n), given: lru.New[pairHash, grant](n)}
 }
 
-// SetOwn names the addresses of one's own tools; nil: none. What was counted stays where it was.
+// SetOwn names the addresses of the operator's tools; nil: none. What was counted stays where it was.
 func (d *Detector) SetOwn(names *hostset.Networks) { d.own.names, d.book.ownNames = names, names }
 
 // isFull reports whether a table is full: a proof may not have been recognised.
@@ -96,7 +96,7 @@ func creditOf(s *track.Sighting) pairHash { return pairHash(lru.Mix(s.ServerHash
 
 func grantOf(s *track.Sighting) pairHash { return pairHash(lru.Mix(s.ServerHash, uint64(s.Key))) }
 
-// isGiven reports whether the server gave the challenge of a request to its source, and to nobody else.
+// isGiven reports whether the server gave the challenge of a request to its source, and to no other.
 func (o *own) isGiven(s *track.Sighting) bool {
 	g := o.given.Get(grantOf(s))
 	return g != nil && g.client == s.ClientHash && !g.isShared
@@ -137,7 +137,7 @@ type side struct {
 	rules    rulebook
 }
 
-// newSide returns a side whose tables have size times their usual size.
+// newSide returns a side whose tables have size times their default size.
 func newSide(b *book, rules rulebook, size float64) side {
 	n := func(n int) int { return max(int(float64(n)*size), 16) }
 	return side{rules: rules,
@@ -168,7 +168,7 @@ func (x *side) finish() {
 // countPacket counts a packet to a server that is not watched closely, and returns the server
 // if it is from now on. isSummed reports whether the packet is counted at a network that is
 // watched closely. Else it is counted coarsely there, from the server's second packet in ten
-// seconds on: whoever sprays random addresses asks each of them once.
+// seconds on: a sender that sprays random addresses asks each of them once.
 func (x *side) countPacket(s *track.Sighting, isSummed bool) *watched {
 	w, n := x.servers.countPacket(s.To(), s.ServerHash, s.Count(), s.Flags&track.HasKey != 0)
 	switch {
@@ -180,3 +180,9 @@ func (x *side) countPacket(s *track.Sighting, isSummed bool) *watched {
 	}
 	return w
 }
+
+const (
+	// limit: ownPairs is how many pairs of a server and a tool of one's own have credit, and how many
+	// challenges that servers gave to tools are kept. Chosen: monitors ask fewer servers.
+	ownPairs = 4096
+)

@@ -337,3 +337,11 @@ func (x *consoles) finish() {
 		c.in = nil
 	}
 }
+
+const (
+	// limit: rconTargets is how many consoles that refused a login are kept, with the last rconKept
+	// refusals of each; rconLogins is how many logins wait for their answer.
+	rconTargets = 256
+	rconKept    = 64
+	rconLogins  = 1024
+)

@@ -130,7 +130,7 @@ func (s *scanner) countRequest(p *track.Sighting, at measure.Clock) {
 }
 
 // advance moves the panes of asked servers on to the second now; those that leave the last
-// pane are settled.
+// pane are decided.
 func (s *scanner) advance(now int32) {
 	for n := min(now-s.paneSec, scanPanes); n > 0; n-- {
 		s.settled.Merge(&s.asked[scanPanes-1])
@@ -281,3 +281,14 @@ func (x *scans) finish() {
 		s.in = nil
 	}
 }
+
+const (
+	// limit: listedBytes is the same for servers that a master server listed in the last ten to twenty
+	// minutes.
+	listedBytes = 64 << 10
+	// limit: firstRequestPlaces is how many sources are kept with the one silent server that they asked; a
+	// newer source replaces an older one.
+	firstRequestPlaces = 1 << 12
+	// limit: sitesBytes is the size of each of the two filters of networks from which answers came.
+	sitesBytes = 4 << 10
+)

@@ -360,3 +360,10 @@ func (v *victims) finish() {
 		}
 	}
 }
+
+const (
+	// limit: lightVictims is how many hosts that get replies without a request are counted coarsely,
+	// heavyVictims how many are watched closely, 108 KiB each.
+	lightVictims = 1024
+	heavyVictims = 16
+)

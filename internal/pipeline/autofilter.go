@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"slices"
+	"time"
 
 	"qsniff/capture/live"
 	"qsniff/capture/packet"
@@ -91,3 +92,13 @@ func (w *sightMaker) addProfile(s *track.Sighting, it *item) {
 	seg.profiles = append(seg.profiles, p)
 	seg.sights[len(seg.sights)-1].post = int32(len(seg.profiles))
 }
+
+const (
+	// limit: profileEvery is how often a reply of a server is read for what it reports of itself. Chosen:
+	// people who look at a list of servers see no difference, and a server that is flooded costs as much
+	// as any other.
+	profileEvery = int64(time.Second)
+	// limit: profiled is how many servers of a partition are known to have been read in that time. Chosen:
+	// those of a large host. Others of the same place in the table are read too often.
+	profiled = 256
+)

@@ -258,3 +258,9 @@ func (f *partFields) addPart(part stretch, note string) {
 		m.Append(&dissect.Part, at, part.hi-at, note)
 	}
 }
+
+const (
+	// limit: maxUnsplit is the payload length above which Source and GoldSource split a reply. IP
+	// fragments a longer datagram, and many filters drop the fragments.
+	maxUnsplit = 1400
+)

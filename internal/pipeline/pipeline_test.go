@@ -17,7 +17,9 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/dissect"
+	"qsniff/internal/pipeline/filter"
 	"qsniff/internal/render/jsonl"
+	"qsniff/internal/test/lrutest"
 	"qsniff/internal/test/protos"
 	"qsniff/internal/test/race"
 	"qsniff/internal/test/testpcap"
@@ -417,5 +419,60 @@ func benchmarkPartitions(b *testing.B, parts []*partition) {
 	b.ResetTimer()
 	for n := 0; n < b.N; n += packets {
 		workOff(parts, batches, seg)
+	}
+}
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) {
+	lrutest.Check[parkKey](t)
+}
+
+// TestMicros: the time since the line before has six decimals where times are cut to
+// microseconds, and is the difference of the times that are printed.
+func TestMicros(t *testing.T) {
+	for _, tc := range []struct {
+		micros bool
+		want   string
+	}{{true, "   0.000002"}, {false, "0.000001002"}} {
+		o := &textOutput{cutsToMicros: tc.micros, before: 1_700_000_000_000_000_999}
+		o.buf = append(o.buf, "           "...)
+		o.fillHole(0, len(o.buf), 1_700_000_000_000_002_001)
+		if tc.micros { // the line before was printed with its own time cut
+			o.before, o.buf = 1_700_000_000_000_000_000, append(o.buf[:0], "           "...)
+			o.fillHole(0, len(o.buf), 1_700_000_000_000_002_001)
+		}
+		if got := string(o.buf); got != tc.want {
+			t.Errorf("micros %v: got %q, want %q", tc.micros, got, tc.want)
+		}
+	}
+}
+
+// Where the run ends within a batch, workers are still at it: the reader must not
+// fill it again before it learns of the end.
+func TestEndWithinBatch(t *testing.T) {
+	full := errors.New("disk full")
+	for _, tc := range []struct {
+		name string
+		out  io.Writer
+		max  uint64
+		want error
+	}{
+		{"enough messages", io.Discard, 1, nil},
+		{"writer fails", brokenWriter{full}, 0, full},
+	} {
+		w := newWorker(0, 1, nil, segmentsPerWorker)
+		seg := <-w.free
+		seg.buf = make([]byte, writeSize)
+		seg.spans = append(seg.spans, span{isMessage: true, end: len(seg.buf), truth: filter.All})
+		w.out <- seg
+		f := &fold{out: &textOutput{w: tc.out}, max: tc.max, workers: []*worker{w}, heads: make([]head, 1)}
+		s := &stages{fold: f, free: make(chan *batch, 1), full: make(chan *batch, 1)}
+		s.full <- newBatch()
+		if err := s.foldBatches(t.Context()); err != tc.want {
+			t.Errorf("%s: got %v, want %v", tc.name, err, tc.want)
+		}
+		if len(s.free) != 0 {
+			t.Errorf("%s: the reader got the batch", tc.name)
+		}
 	}
 }

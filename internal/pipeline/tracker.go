@@ -259,3 +259,15 @@ func addTime(l *track.PlayerList, f *dissect.Field, name uint64, isNameless bool
 	l.Timed++
 	l.Shortest, l.Longest = min(l.Shortest, nanos), max(l.Longest, nanos)
 }
+
+const (
+	// limit: maxSessions is how many connections have a session at a time: 1,024 in all partitions, of 1.5
+	// KiB each, or 5 KiB if all of their lists are full.
+	maxSessions = 64
+	// limit: sessionsAtFirst is how many are made for the first connection, 8 KiB. A server has a handful
+	// of consoles.
+	sessionsAtFirst = 4
+	// limit: maxRefusal is how much of a text in place of an answer stands in the finding about it: a
+	// line's worth.
+	maxRefusal = 80
+)

@@ -2,10 +2,24 @@ package track
 
 import (
 	"math/bits"
+	"strconv"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
+	"qsniff/internal/base/digits"
 )
+
+// LateReply is raised by a reply that came after the wait for it was over: A is the time since
+// the last request, in nanoseconds.
+var LateReply = finding.Code{ID: "NET-05", Severity: finding.Note, Fault: finding.Path,
+	Seen:  "a reply more than 3 s after the last request that it can answer",
+	Means: "most clients have stopped waiting by then, and show the server as offline though it answers",
+	Do:    "look for the delay on the path or in the server, or raise the client's time-out",
+	Text: func(dst []byte, e *finding.Expert) []byte {
+		dst = strconv.AppendUint(append(dst, "reply "...), e.A/1e6, 10)
+		return append(dst, " ms after the last request"...)
+	}}
 
 // pairCodes returns the findings that a protocol declares about several messages
 // together; none if the protocol is unknown.
@@ -139,3 +153,95 @@ func (x *Exchanges) checkLate(m *Message, e *exchange) {
 		m.raise(&LateReply, uint64(took), 0)
 	}
 }
+
+// CaptureDamaged is raised where a stretch of a capture could not be read: A is the number of
+// bytes that were skipped. The detail is where and why.
+var CaptureDamaged = finding.Code{ID: "CAP-01", Severity: finding.Warn, Fault: finding.Capture,
+	Seen:  "a part of the capture file could not be read",
+	Means: "packets are missing: what looks like loss or silence after this place may be the file's fault",
+	Do:    "capture again, or copy the file again: it is cut, or bytes in it are corrupted",
+	Text: func(dst []byte, e *finding.Expert) []byte {
+		dst = append(dst, "capture incomplete: "...)
+		dst = strconv.AppendUint(dst, e.A, 10)
+		return append(append(dst, digits.Noun(e.A, " byte", " bytes")...), " could not be read, packets are missing: "...)
+	}}
+
+// Refused is raised by an ICMP error that quotes a query or a reply: A is its
+// type and B its code. The detail is their meaning and the quoted packet.
+var Refused = finding.Code{ID: "NET-04", Severity: finding.Error, Fault: finding.Server,
+	Seen:  "an ICMP error that quotes a query or a reply",
+	Means: "it did not arrive: of a query, nothing listens on that port, or a firewall rejects it; of a reply, the client has closed its port, often because it stopped waiting",
+	Do:    "of a query, check the port (the query port is often not the game port), whether the server runs, and the firewall of the host that sent the error; of a reply, look how late it was",
+	Text: func(dst []byte, _ *finding.Expert) []byte {
+		return append(dst, "ICMP error: "...)
+	}}
+
+// Codes lists the findings of this package. Findings that belong to a protocol are declared
+// by the protocol, see dissect.PairCodes.
+var Codes = []*finding.Code{&CaptureDamaged, &Refused, &LateReply, &Elsewhere, &OtherGamePort, &OneAddress, &ForeignPort, &Misfit, &SentBack, &RefusedInWords, &RefusedForPace, &OpenAmplifier, &ObsoleteAmplifier, &ManyAnswers,
+	&Cached, &Reframed, &Unrequested, &MonitorUnanswered}
+
+// Misfit is raised by a datagram whose UDP length does not fit its IP packet.
+var Misfit = finding.Code{ID: "NET-09", Severity: finding.Error, Fault: finding.Client,
+	Seen:  "a datagram whose length in the UDP header is 0 over IPv4, or above what its IP packet has",
+	Means: "the receiver's system drops it (Linux does) and no program gets it: it is no request of an exchange, and its answer does not come",
+	Do:    "look at the program that made the packet; a server's own socket sends no such datagrams, so it was made by hand, or something on the way changed it",
+	Text: func(dst []byte, _ *finding.Expert) []byte {
+		return append(dst, "the UDP length does not fit the IP packet: the receiver drops it"...)
+	}}
+
+// RefusedInWords is raised by a text that a server sends in place of an answer. The detail is the text.
+var RefusedInWords = finding.Code{ID: "NET-11", Severity: finding.Warn, Fault: finding.Server,
+	Seen:  "a text for the console, in place of the answer to a query",
+	Means: "the server refuses this client, and says why: most often its address is banned, which nobody sees in a server browser, where the server only looks offline",
+	Do:    "owner: remove the ban of the address if it is a monitor's (removeip ADDRESS, listip); client: show the text, and count the query as refused, not as lost",
+	Text: func(dst []byte, _ *finding.Expert) []byte {
+		return append(dst, "the server refused"...)
+	}}
+
+// RefusedForPace is RefusedInWords where the text says that the client asks too often.
+var RefusedForPace = finding.Code{ID: "NET-12", Severity: finding.Warn, Fault: finding.Client,
+	Seen:  "a text for the console, in place of the answer to a query, that says that the client asks too often",
+	Means: "the server limits how often an address may ask; several programs behind one address count as one",
+	Do:    "client: ask less often, and wait after such a text; owner: raise the limit (sv_max_queries_sec) if the client is a monitor of yours",
+	Text: func(dst []byte, _ *finding.Expert) []byte {
+		return append(dst, "the server refused, as the client asks too often"...)
+	}}
+
+// jumpDetector detects that the clock which stamps packets was set forward: then the stamps
+// jump, but the time that passes on live traffic (Age) does not.
+type jumpDetector struct {
+	age       int64  // of the latest message
+	ahead     int64  // its stamp minus its age
+	jumpFrame uint64 // the first frame after the last jump
+}
+
+// observe compares the clocks at a message and sets jumpFrame if they drifted apart by more
+// than maxDrift since the one before.
+func (c *jumpDetector) observe(m *Message) {
+	if c.age != 0 && m.Age <= c.age {
+		return // the message may be out of order
+	}
+	ahead := m.Nanos - m.Age
+	if c.age != 0 && ahead-c.ahead > int64(maxDrift) {
+		c.jumpFrame = m.Frame
+	}
+	c.age, c.ahead = m.Age, ahead
+}
+
+// timeSince returns the nanoseconds from a packet to m; -1 if the clock was set in between.
+func (m *Message) timeSince(frame uint64, nanos int64) int64 {
+	if m.Nanos < nanos || frame < m.jumpFrame {
+		return -1
+	}
+	return m.Nanos - nanos
+}
+
+const (
+	// limit: maxDrift is how far the stamps and the age of packets may drift apart between two messages
+	// before the clock counts as set forward. Chosen: far above what they drift by themselves.
+	maxDrift = time.Second
+	// limit: crossingFor is how long after a challenge a repeated request may arrive that its client sent
+	// before the challenge came: a round trip around the world.
+	crossingFor = 300 * time.Millisecond
+)

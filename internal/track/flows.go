@@ -266,3 +266,10 @@ func (f *Flows) OpenPasswords(server netip.AddrPort, client netip.Addr) *console
 
 // Evicted returns how many flows were evicted.
 func (f *Flows) Evicted() uint64 { return f.evicted }
+
+const (
+	// limit: passwordFlows is how many flows of one partition keep passwords of rcon: 1,024 in all, 900
+	// KiB, allocated with the first. Few addresses administer a server. Evicted ones count in
+	// Flows.Evicted.
+	passwordFlows = 64
+)

@@ -7,6 +7,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/base/lru"
+	"qsniff/internal/test/lrutest"
 	"qsniff/reassembly/wire"
 )
 
@@ -109,4 +110,17 @@ func TestFlowsFlood(t *testing.T) {
 	if f.Evicted() != room/2+2 {
 		t.Errorf("%d evicted\nwant %d", f.Evicted(), room/2+2)
 	}
+}
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) {
+	lrutest.Check[Host](t)
+	lrutest.Check[End](t)
+	lrutest.Check[pairKey](t)
+	lrutest.Check[loginKey](t)
+	lrutest.Check[socketKey](t)
+	lrutest.Check[elsewhereKey](t)
+	lrutest.Check[flowKey](t)
+	lrutest.Check[endsKey](t)
+	lrutest.Check[callKey](t)
 }

@@ -3,6 +3,7 @@ package track
 import (
 	"math"
 	"net/netip"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
@@ -15,7 +16,10 @@ import (
 //
 // No finding rests on a packet that is not there, except where an exchange reports a
 // Silence. Hosts does not distinguish floods from users, but what it holds of clients that
-// never prove their address is evicted first. It is not safe for concurrent use.
+// never prove their address is evicted first. The tables take 6.4 MiB in all. In a full one the entry that was
+// not used for longest is evicted; Evicted counts the evictions that can hide a finding.
+//
+// It is not safe for concurrent use.
 type Hosts struct {
 	Reporter
 
@@ -266,59 +270,64 @@ func (k pairKey) Hash(seed uint64) uint64 {
 // pairOf returns the pair of f.
 func pairOf(f *Fact) pairKey { return pairKey{EndOf(f.Server), f.Client.Addr().As16()} }
 
-// budget is the recent requests of one client to a master server.
-type budget struct {
-	ages        [pageBudget]int64 // of its last requests, a ring
-	frames      [pageBudget]uint64
-	next        uint8  // place of the oldest request, or of the next if the ring is not full
-	isFull      bool   // ages and frames are
-	isReported  bool   // a finding was raised since the last answer
-	silent      uint8  // exchanges in a row without an answer
-	silentFirst uint64 // frame of the first of them
-	silentAge   int64  // its age
-	answerAge   int64  // of the last answer; never if there was none
-	overAge     int64  // of the last request over the budget; never if there was none since the last answer
-	overSpan    int64  // nanoseconds from the first request of that minute to that one
-	overFirst   uint64 // frame of the first request of that minute
-}
-
-// addPageRequest adds a request for a page of servers to the budget of its client.
-func (h *Hosts) addPageRequest(f *Fact) {
-	b, evicted := h.budgets.Put(pairOf(f))
-	if evicted != nil {
-		h.evicted++
-	}
-	if !b.isFull && b.next == 0 {
-		b.overAge, b.answerAge = never, never
-	}
-	if span := f.Age - b.ages[b.next]; b.isFull && span <= int64(pageMinute) {
-		b.overAge, b.overSpan, b.overFirst = f.Age, span, b.frames[b.next]
-	}
-	b.ages[b.next], b.frames[b.next] = f.Age, f.Frame
-	if b.next++; int(b.next) == len(b.ages) {
-		b.next, b.isFull = 0, true
-	}
-}
-
-// addUnansweredPage adds a request for a page that nobody answered, and raises that the master
-// server stopped answering a client which exceeds its budget, or answers a client nothing.
-func (h *Hosts) addUnansweredPage(f *Fact) {
-	b := h.budgets.Get(pairOf(f))
-	if b == nil {
-		return
-	}
-	if b.silent == 0 {
-		b.silentFirst, b.silentAge = f.ID, f.Age
-	}
-	b.silent = min(b.silent, 254) + 1
-	isOver := b.overAge >= f.Age-int64(pageMinute)
-	switch {
-	case b.isReported || b.silent < minUnserved:
-	case isOver && b.answerAge != never:
-		b.isReported = true
-		h.raise(f, b.overFirst, finding.Expert{Code: pairCodes(f.Proto).Budget, A: pageBudget + 1, B: uint64(b.overSpan)}, h.isUnsure(f.Age-int64(pageMinute)))
-	case b.answerAge == never || f.Age-b.answerAge > int64(silencePause):
-		b.isReported = true
-		h.raise(f, b.silentFirst, finding.Expert{Code: pairCodes(f.Proto).Silent, A: uint64(b.silent), B: uint64(f.Nanos / 1e9)}, h.replyAge == never || h.isUnsure(b.silentAge))
-	}
-}
+const (
+	// limit: maxSockets is how many sockets of clients are kept with what they asked: a server with a
+	// hundred queries a second has some hundred within the five seconds that count. A flood from invented
+	// addresses fills the table, and an answer from another address goes unnoticed meanwhile.
+	maxSockets = 4096
+	// limit: maxNotes is how many questions and replies are noted, 0.5 MiB, until a reply that nobody
+	// requested shows that the sockets matter: with a challenge, four for each of 2,000 sockets.
+	maxNotes = 8192
+	// limit: maxElsewhere is how many reported answers from other addresses are kept, so as not to report
+	// them again.
+	maxElsewhere = 1024
+	// limit: maxHosts is how many answering servers are kept: hosts have some hundred on one address.
+	// Servers that only send replies nobody requested do not enter the table.
+	maxHosts = 2048
+	// limit: maxOffered and maxProven are how many clients are kept that were given a challenge, and that
+	// brought it back: only the first can be invented.
+	maxOffered = 2048
+	maxProven  = 4096
+	// limit: maxWaiting is how many clients are kept that asked a server for players or rules in vain, and
+	// maxEager how many servers with clients that repeat too soon. Chosen: such servers and clients are
+	// few, and a flood that a server leaves unanswered fills the first.
+	maxWaiting = 512
+	maxEager   = 128
+	// limit: maxBudgets is how many clients of master servers are kept: few ask them.
+	maxBudgets = 512
+	// limit: maxLogins is how many logins can wait for their answers, and maxSources how many addresses
+	// are kept that were refused one: a TCP connection takes a real address, of which botnets have
+	// thousands.
+	maxLogins  = 1024
+	maxSources = 1024
+	// limit: maxUnrequested is how many pairs of a server and an address are kept that got replies which
+	// nobody requested, maxAskers how many addresses that requested any, in the capture's last seconds.
+	// Chosen: a host in whose name somebody asks gets replies of some hundred servers a second.
+	maxUnrequested = 1024
+	maxAskers      = 4096
+	// limit: maxPollers is how many clients at a server are kept that wait for answers in vain. Chosen:
+	// few clients ask a server again and again that does not answer them.
+	maxPollers = 1024
+	// limit: maxAskedPorts is how many ports are kept that a protocol whose queries go to another port
+	// than the game's was asked or answered at, maxConsoles how many clients that were given a challenge
+	// for console commands, and maxForeign how many servers at whose ports other protocols are spoken, and
+	// how many pairs of hosts whose connections failed. Chosen: hosts have some hundred servers, and few
+	// use consoles.
+	maxAskedPorts = 512
+	maxConsoles   = 256
+	maxForeign    = 256
+	// limit: maxJoins is how many pairs of a master server and a server that joins it are kept. Chosen: a
+	// server joins three.
+	maxJoins = 256
+	// limit: maxRepliers is how many hosts that reply are kept; the findings of a host that was evicted
+	// are milder. Chosen: a network of 24 bits.
+	maxRepliers = 256
+	// limit: copiedQuestions is of how many questions of a server the answers are counted, and
+	// copyingServers how many servers can be sending answers to one question at a time. Chosen.
+	copiedQuestions = 4
+	copyingServers  = 4
+	// limit: bothSidesFor is how long before a request that nobody answers a reply of the same host to
+	// anybody shows that the capture has its replies: one that lost their direction since, or never had
+	// this host's, is no evidence of silence. Chosen: tools that ask at all ask once a minute.
+	bothSidesFor = time.Minute
+)

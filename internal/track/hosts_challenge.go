@@ -3,6 +3,7 @@ package track
 import (
 	"net/netip"
 	"slices"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
@@ -313,3 +314,212 @@ func (h *Hosts) countShared(f *Fact, x *sharedChallenge) {
 	at.Client = netip.AddrPort{}
 	h.raise(&at, x.first, finding.Expert{Code: pairCodes(f.Proto).Shared, A: uint64(key), B: uint64(x.given)<<32 | uint64(x.all)}, false)
 }
+
+// unbroughtChallenges counts the challenges of one kind of query that a client did not bring back. It
+// asks from a new port each time, or long after: otherwise its request shows that to Exchanges.
+type unbroughtChallenges struct {
+	age   int64  // of the challenge that waits to be brought back
+	first uint64 // frame of the first one that was not
+	port  uint16 // of the client
+	kind  uint8  // the index of the query and 1; 0: none waits
+	n     uint8  // in a row, so far
+	soon  uint8  // further ones within the wait of this one
+	// isUnsure is set if packets may be missing from the capture since the first one.
+	isUnsure bool
+}
+
+// countUnbrought counts a challenge that a client is given in place of an answer, and raises that it
+// was given such before, each time brought none back for as long as clients wait, and asks on. What
+// is shown is the request that caused this one, so the whole wait lies in the capture. Challenges for
+// players and for rules are one: clients get one with the first and use it for the other.
+func (h *Hosts) countUnbrought(f *Fact, p *challengedClient, s *hostState) {
+	code, kind := pairCodes(f.Proto).Ignored, queryKind(f.Asked)
+	if code == nil || kind < 0 || f.Step != Challenge {
+		return
+	}
+	c := &p.unbrought[min(kind, queryPlayers)]
+	waited := f.Age - c.age
+	switch {
+	case c.kind == 0:
+		*c = unbroughtChallenges{age: f.Age, first: f.Frame, port: f.Client.Port(), kind: uint8(kind + 1)}
+		return
+	case int(c.kind) != kind+1:
+		return
+	case waited <= int64(answerWait):
+		c.soon = min(c.soon, 254) + 1
+		return
+	case c.soon > maxSoon: // a flood in the name of this address, or many clients behind it
+		*c = unbroughtChallenges{age: f.Age, first: f.Frame, port: f.Client.Port(), kind: uint8(kind + 1)}
+		return
+	}
+	if f.Age-s.unbroughtSince > int64(silentFor) {
+		s.unbroughtSince, s.unbrought = f.Age, 0
+	}
+	s.unbrought++
+	isShown := c.port == f.Client.Port() && waited <= int64(extraFor) // by the request
+	c.isUnsure = c.isUnsure || h.isUnsure(c.age)
+	c.age, c.port, c.soon = f.Age, f.Client.Port(), 0
+	if isShown {
+		return
+	}
+	if c.n = min(c.n, 254) + 1; c.n == unbroughtTimes && s.unbrought <= maxUnbrought {
+		h.raise(f, c.first, finding.Expert{Code: code, A: f.Key&0xffff_ffff | uint64(c.n)<<32, B: uint64(waited)}, c.isUnsure)
+	}
+}
+
+// bringBack records that the client brought a challenge back with a query of a kind, or that the
+// query was answered without.
+func (p *challengedClient) bringBack(kind int) {
+	if kind == queryInfo {
+		p.unbrought[queryInfo] = unbroughtChallenges{}
+	}
+	p.unbrought[queryPlayers] = unbroughtChallenges{}
+}
+
+// recordAnswered records an answer in an exchange in which the client was challenged: it need
+// not bring the challenge back. p is the client if it is proven.
+func (h *Hosts) recordAnswered(f *Fact, p *challengedClient) {
+	if f.Trip < 0 {
+		return
+	}
+	if p == nil {
+		if p = h.offered.Peek(pairOf(f)); p == nil {
+			return
+		}
+	}
+	if f.Type.Asks.Has(dissect.AskInfo) {
+		p.bringBack(queryInfo)
+	} else {
+		p.bringBack(queryPlayers)
+	}
+}
+
+// gifts is which challenges a client was given in one exchange, where a repeated request got a
+// second one before the first came back. Exchanges are known by the low bits of their numbers.
+type gifts struct {
+	last         uint32 // exchange of the last gift
+	both         uint32 // exchange in which the client was given its last two; 0: there is none
+	isNewerFirst bool   // of these the newer one came back, and the older did not yet
+}
+
+// addOther adds a challenge that is not that of the last gift.
+func (g *gifts) addOther(f *Fact) {
+	g.both, g.isNewerFirst = 0, false
+	if f.Step == Extra && g.last == uint32(f.ID) {
+		g.both = g.last
+	}
+}
+
+// checkOrder raises that a client brings back the older of two challenges that it was given in
+// one exchange after the newer one. One that waits for one reply at a time brings them back as
+// they come.
+func (h *Hosts) checkOrder(f *Fact, p *challengedClient) {
+	switch g := &p.given; {
+	case g.both == 0 || g.both != uint32(f.ID):
+	case uint32(f.Key) == p.challenge:
+		g.isNewerFirst = true
+	case g.isNewerFirst:
+		h.raise(f, f.ID, finding.Expert{Code: pairCodes(f.Proto).Mixed, A: uint64(p.previous), B: uint64(p.challenge)}, false)
+		fallthrough
+	default:
+		g.both = 0
+	}
+}
+
+// vainCount counts the requests of one kind that a server left unanswered.
+type vainCount struct {
+	requests uint32 // exchanges, of all clients
+	since    int64  // age of the first of them
+	first    uint64 // frame
+}
+
+// waitingClient is a client that asked a server for something in vain.
+type waitingClient struct {
+	times      [queryKinds]uint8 // exchanges that ended without an answer
+	isReported [queryKinds]bool
+}
+
+// addVain adds an exchange that ended without an answer, and raises that its client waits for what
+// the server never sends. It counts only if the server had no other reason for silence that the
+// capture shows: the last request had a valid challenge, or none where the server demanded none.
+func (h *Hosts) addVain(f *Fact) {
+	kind, s := queryKind(f.Type.Asks), h.servers.Peek(EndOf(f.Server))
+	if kind < 0 || kind == queryInfo || s == nil || s.served[kind] != never || s.served[queryInfo] < f.Age-int64(servedFor) || !h.isValid(f) {
+		return
+	}
+	v := &s.vain[kind-queryPlayers]
+	if v.requests == 0 {
+		v.since, v.first = f.Age, f.ID
+	}
+	v.requests++
+	c, evicted := h.waiting.Put(pairOf(f))
+	if evicted != nil && evicted.Val.hasAskedAgain() { // those that asked once may be invented
+		h.evicted++
+	}
+	c.times[kind] = min(c.times[kind], 254) + 1
+	if c.isReported[kind] || c.times[kind] < vainTimes || v.requests < vainRequests {
+		return
+	}
+	c.isReported[kind] = true
+	x := finding.Expert{Code: pairCodes(f.Proto).Vain, A: uint64(v.requests)}
+	if queryRoles[kind] == dissect.AskRules {
+		x.B = 1
+	}
+	h.raise(f, v.first, x, h.isUnsure(v.since))
+}
+
+// hasAskedAgain reports whether the client asked in vain more than once.
+func (c *waitingClient) hasAskedAgain() bool {
+	return c.times[queryPlayers] > 1 || c.times[queryRules] > 1
+}
+
+// isValid reports whether the last request of the silence f was one that servers answer.
+func (h *Hosts) isValid(f *Fact) bool {
+	if f.Key == 0 {
+		return !f.GotChallenge
+	}
+	p := h.proven.Peek(pairOf(f))
+	return p != nil && p.hasChallenge(f, int64(freshFor))
+}
+
+const (
+	// limit: sharedAddresses is how many addresses with one challenge are counted: as many as the finding
+	// needs (sharedWith).
+	sharedAddresses = 8
+	// limit: freshFor is how old a challenge may be that counts as valid: no server is known whose
+	// challenges outlast a round trip and expire sooner.
+	freshFor = 30 * time.Second
+	// limit: deadEchoes is how many valid requests in a row must stay without an answer: one is lost now
+	// and then.
+	deadEchoes = 2
+	// limit: lonelyEchoes is the same where nobody else shows that the server lives, but it goes on giving
+	// out challenges. Chosen: it gave one for each of these, so a path that loses packets would have to
+	// lose those with a challenge alone, three times.
+	lonelyEchoes = 3
+	// limit: aliveFor is how long ago a server may have answered anybody to count as up.
+	aliveFor = 10 * time.Second
+	// limit: mutedQueries is how many requests for players or rules must stay without an answer, and
+	// mutedClients from how many addresses: the path of a single client can be broken.
+	mutedQueries = 5
+	mutedClients = 2
+	// limit: vainRequests is how many requests of one kind a server must leave unanswered, and answer
+	// none, before it counts as one that never does; vainTimes is how often a client must have asked in
+	// vain. Chosen: a client that asks once cannot know.
+	vainRequests = 5
+	vainTimes    = 2
+	// limit: servedFor is how long ago the server of these may have answered a request for information.
+	servedFor = time.Minute
+	// limit: A server shares a challenge if it gives it to sharedWith addresses or more, and if it makes
+	// up sharedShare percent of sharedOf challenges or more: a single address behind NAT or a proxy gets
+	// the same challenge for ever.
+	sharedWith  = 8
+	sharedOf    = 16
+	sharedShare = 90
+	// limit: unbroughtTimes is how many challenges in a row a client must not bring back, each for
+	// answerWait: one request may get lost. More than maxSoon further ones within that time are no client
+	// that repeats its request. More than maxUnbrought in silentFor at one server are scans or a flood:
+	// old clients are few. Chosen.
+	unbroughtTimes = 2
+	maxSoon        = 4
+	maxUnbrought   = 16
+)

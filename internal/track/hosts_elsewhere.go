@@ -1,10 +1,26 @@
 package track
 
 import (
+	"strconv"
+	"time"
+
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
 	"qsniff/internal/base/lru"
 )
+
+// Elsewhere is raised by a reply from another address or port than the one that the
+// client asked: Addr is its source, A the time since the request in nanoseconds.
+var Elsewhere = finding.Code{ID: "NET-01", Severity: finding.Error, Fault: finding.Server,
+	Seen:  "a reply to what a client asked, from another address or port than the one it asked",
+	Means: "the server has several addresses and answers from the wrong one, or NAT changes the port; most clients drop such a reply, and firewalls do",
+	Do:    "bind the server to the address that clients ask, or let the router translate replies back",
+	Text: func(dst []byte, e *finding.Expert) []byte {
+		dst = e.Addr.AppendTo(append(dst, "a reply came from "...))
+		dst = append(dst, ", which this client did not ask, "...)
+		dst = strconv.AppendUint(dst, e.A/1e6, 10)
+		return finding.AppendUnsure(append(dst, " ms after the request"...), e)
+	}}
 
 // socketKey is a client's socket and a kind of question.
 type socketKey struct {
@@ -199,3 +215,88 @@ func (h *Hosts) findQuestion(f *Fact) (best question, ok bool) {
 	}
 	return best, open == 1
 }
+
+// Unrequested is raised where a server sends A replies within B nanoseconds to a host that asked
+// nobody.
+var Unrequested = finding.Code{ID: "LIE-01", Severity: finding.Warn, Fault: finding.Server,
+	Seen:  "at least 5 replies with information within a second, from one server to a host that asked no server in the 10 s before",
+	Means: "replies that nobody requested make a server look near or full in some clients, or somebody asks in the host's name; they can be forged, too",
+	Do:    "capture at the server: requests in the host's name there mean reflection, none that it sends by itself or that the replies are forged",
+	Text: func(dst []byte, e *finding.Expert) []byte {
+		dst = strconv.AppendUint(dst, e.A, 10)
+		dst = strconv.AppendUint(append(dst, " replies with information within "...), e.B/1e6, 10)
+		return finding.AppendUnsure(append(dst, " ms, to a host that asked nobody in the 10 s before"...), e)
+	}}
+
+// unrequested is the replies of a server to an address that asked for none. Under the key of no
+// server it is what all servers together sent to the address.
+type unrequested struct {
+	ages       [unrequestedReplies]int64 // of the last ones, the latest first
+	frames     [unrequestedReplies]uint64
+	n          uint8
+	servers    uint32 // of all servers together: that sent any
+	isReported bool
+}
+
+// addUnrequested adds information that no request in the capture caused, and raises that a server
+// sends much of it to an address which asks nobody. Of an address that gets it from many servers
+// nothing is raised: somebody uses them against it, or forges them all.
+func (h *Hosts) addUnrequested(f *Fact) {
+	if !f.Type.Asks.Has(dissect.AskInfo) || f.Type.Asks.Has(dissect.AskChallenge) {
+		return
+	}
+	k := pairOf(f)
+	u, evicted := h.unrequested.Put(k)
+	if evicted != nil {
+		h.evicted++
+	}
+	isNew := u.n == 0
+	copy(u.ages[1:], u.ages[:])
+	copy(u.frames[1:], u.frames[:])
+	u.ages[0], u.frames[0] = f.Age, f.Frame
+	u.n = min(u.n+1, unrequestedReplies)
+	if isNew {
+		all, _ := h.unrequested.Put(pairKey{client: k.client})
+		all.servers++
+		return
+	}
+	last := unrequestedReplies - 1
+	if u.isReported || u.n < unrequestedReplies || f.Age-u.ages[last] > int64(unrequestedFor) {
+		return
+	}
+	since := u.ages[last] - quietFor
+	asked := h.askers.Peek(k.client)
+	all := h.unrequested.Get(pairKey{client: k.client})
+	if asked != nil && *asked >= since || h.notes.lostAge >= since || h.firstAge > since || all == nil || all.servers > unrequestedServers {
+		return
+	}
+	u.isReported = true
+	// Neither a request to the server nor one of the client: perhaps the capture has one direction.
+	isOneWay := asked == nil && h.servers.Peek(k.server) == nil
+	h.raise(f, u.frames[last], finding.Expert{Code: &Unrequested, A: unrequestedReplies, B: uint64(f.Age - u.ages[last])}, isOneWay || h.isUnsure(since))
+}
+
+// addAsker records that an address asked at age.
+func (h *Hosts) addAsker(client Host, age int64) {
+	at, evicted := h.askers.Put(client)
+	if evicted != nil {
+		h.notes.lostAge = max(h.notes.lostAge, evicted.Val)
+	}
+	*at = max(*at, age)
+}
+
+const (
+	// limit: maxAsked is how many servers one socket can have asked the same question. Server browsers ask
+	// more: then it cannot be determined which one a reply answers.
+	maxAsked = 4
+	// limit: elsewhereFor is how long a reply from another address can be the answer to what the client
+	// asked: as long as the most patient clients wait.
+	elsewhereFor = 5 * time.Second
+	// limit: unrequestedReplies are how many replies within unrequestedFor an address gets that asked
+	// nobody for quietFor, as long as notes are entered for. From more than unrequestedServers servers it
+	// is the victim of all of them, which package flood reports.
+	unrequestedReplies = 5
+	unrequestedFor     = time.Second
+	quietFor           = 2 * int64(elsewhereFor)
+	unrequestedServers = 8
+)

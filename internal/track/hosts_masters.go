@@ -2,6 +2,7 @@ package track
 
 import (
 	"slices"
+	"time"
 
 	"qsniff/dissect/finding"
 )
@@ -112,3 +113,80 @@ func (h *Hosts) addJoin(f *Fact) {
 	j, _ := h.joins.Put(pairOf(f))
 	j.isJoined = true
 }
+
+// budget is the recent requests of one client to a master server.
+type budget struct {
+	ages        [pageBudget]int64 // of its last requests, a ring
+	frames      [pageBudget]uint64
+	next        uint8  // place of the oldest request, or of the next if the ring is not full
+	isFull      bool   // ages and frames are
+	isReported  bool   // a finding was raised since the last answer
+	silent      uint8  // exchanges in a row without an answer
+	silentFirst uint64 // frame of the first of them
+	silentAge   int64  // its age
+	answerAge   int64  // of the last answer; never if there was none
+	overAge     int64  // of the last request over the budget; never if there was none since the last answer
+	overSpan    int64  // nanoseconds from the first request of that minute to that one
+	overFirst   uint64 // frame of the first request of that minute
+}
+
+// addPageRequest adds a request for a page of servers to the budget of its client.
+func (h *Hosts) addPageRequest(f *Fact) {
+	b, evicted := h.budgets.Put(pairOf(f))
+	if evicted != nil {
+		h.evicted++
+	}
+	if !b.isFull && b.next == 0 {
+		b.overAge, b.answerAge = never, never
+	}
+	if span := f.Age - b.ages[b.next]; b.isFull && span <= int64(pageMinute) {
+		b.overAge, b.overSpan, b.overFirst = f.Age, span, b.frames[b.next]
+	}
+	b.ages[b.next], b.frames[b.next] = f.Age, f.Frame
+	if b.next++; int(b.next) == len(b.ages) {
+		b.next, b.isFull = 0, true
+	}
+}
+
+// addUnansweredPage adds a request for a page that nobody answered, and raises that the master
+// server stopped answering a client which exceeds its budget, or answers a client nothing.
+func (h *Hosts) addUnansweredPage(f *Fact) {
+	b := h.budgets.Get(pairOf(f))
+	if b == nil {
+		return
+	}
+	if b.silent == 0 {
+		b.silentFirst, b.silentAge = f.ID, f.Age
+	}
+	b.silent = min(b.silent, 254) + 1
+	isOver := b.overAge >= f.Age-int64(pageMinute)
+	switch {
+	case b.isReported || b.silent < minUnserved:
+	case isOver && b.answerAge != never:
+		b.isReported = true
+		h.raise(f, b.overFirst, finding.Expert{Code: pairCodes(f.Proto).Budget, A: pageBudget + 1, B: uint64(b.overSpan)}, h.isUnsure(f.Age-int64(pageMinute)))
+	case b.answerAge == never || f.Age-b.answerAge > int64(silencePause):
+		b.isReported = true
+		h.raise(f, b.silentFirst, finding.Expert{Code: pairCodes(f.Proto).Silent, A: uint64(b.silent), B: uint64(f.Nanos / 1e9)}, h.replyAge == never || h.isUnsure(b.silentAge))
+	}
+}
+
+const (
+	// limit: maxLists is how many lists of master servers are kept, each of one socket of a client, and
+	// maxSeeds how many of the addresses from which each can go on. Chosen: a client asks for one page
+	// after the other, and the same again until it comes.
+	maxLists = 512
+	maxSeeds = 4
+	// limit: pageBudget is how many requests in a pageMinute the public master servers are said to answer
+	// one address; minUnserved is how many in a row one must leave unanswered after more than those.
+	pageBudget  = 30
+	pageMinute  = time.Minute
+	minUnserved = 2
+	// limit: minUnjoined is how many attempts to join in a row a master must leave unanswered, each with
+	// its repetitions.
+	minUnjoined = 2
+	// limit: silencePause is after how long since its last answer to a client a master server that does
+	// not answer counts as silent. Chosen: it is far more than the minute of silence that a client over
+	// its budget gets.
+	silencePause = 5 * time.Minute
+)

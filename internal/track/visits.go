@@ -1,6 +1,8 @@
 package track
 
 import (
+	"time"
+
 	"qsniff/dissect"
 	"qsniff/internal/track/fingerprint"
 )
@@ -161,3 +163,19 @@ func (v *visit) compare(e *exchange, port uint16) (s fingerprint.Signs) {
 	}
 	return s
 }
+
+const (
+	// limit: soon is within what time a program asks for information again if it asks twice in one visit.
+	// Chosen: a round trip around the world, less than any poll's period.
+	soon = 300 * time.Millisecond
+	// limit: visitSlots is how many visits of clients one partition holds, 40 KiB: 16,384 in all. Chosen:
+	// a visit takes seconds, and a server answers some thousand requests a second at most.
+	visitSlots = 1024
+	// limit: visitGap is how long after the begin of an exchange the next one of a visit may begin: a
+	// program waits answerWait at most for what does not come, and asks the next.
+	visitGap = 5 * time.Second
+	// limit: minPause and maxPause bound the half second that qstat waits between two requests, 500 to 541
+	// ms where it was recorded, of which the network may make more or less.
+	minPause = 480 * time.Millisecond
+	maxPause = 650 * time.Millisecond
+)

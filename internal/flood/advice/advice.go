@@ -17,7 +17,7 @@
 //
 // What a packet must look like to be matched is declared by the protocols: this package
 // names none of them. From the roles of their types catalog.go chooses, for each kind of
-// line, the patterns of packets and the types of sightings that have them. match.go turns
+// line, the patterns of packets and the types of sightings that have them. catalog.go turns
 // patterns into tests of words, which nft.go and iptables.go write for either tool.
 //
 // State: for each trial a table of hashed addresses of limited size (hashtable.go),

@@ -4,15 +4,15 @@
 //
 // Each sighting is counted in three places:
 //
-//	seconds   how many packets of each sort came, for the last BinSeconds (second.go)
+//	seconds   how many packets of each sort came, for the last BinSeconds (server.go)
 //	panes     who sent them and what they look like: sketches of PaneSeconds each. The
 //	          window that features cover is the current pane and the previous one, 10 to
 //	          20 s (pane.go)
 //	claims    which sources were given a challenge and brought it back: the one proof of
 //	          an address that the protocols have (claims.go)
 //
-// When a second ends, Server.Measure computes the features (measure.go, crowd.go) and
-// Server.Learn moves the baseline towards that second (count.go). feature.go names the
+// When a second ends, Server.Measure computes the features (measure.go) and
+// Server.Learn moves the baseline towards that second (server.go). feature.go names the
 // features. Receiver does the same for a host that gets replies it did not request
 // (receiver.go).
 //

@@ -1,9 +1,19 @@
 package filter
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"time"
 
 	"qsniff/dissect"
+	"qsniff/internal/render/manual"
 )
 
 // Compile makes a program of an expression. The error is an *Error.
@@ -324,3 +334,366 @@ func (c *checker) interval(f *field, i interval) (t test, number numberTest, err
 	}
 	return testRange(f, lo, hi), func(n uint64) bool { return above(n) && below(n) }, nil
 }
+
+// flipped are the operators whose sides can change places: 10 < players is players > 10.
+var flipped = map[string]string{"==": "==", "!=": "!=", "===": "===", "!==": "!==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+// isLiteral reports whether o cannot be the name of a field.
+func (c *checker) isLiteral(o *operand) bool {
+	switch o.kind {
+	case textOperand, charOperand:
+		return true
+	case wordOperand:
+		return c.scope.lookup(o.word) == nil && strings.IndexByte("0123456789-+[:", o.word[0]) >= 0
+	}
+	return false
+}
+
+// field returns the field that an operand is, or makes of one.
+func (c *checker) field(o *operand) (*field, *Error) {
+	switch o.kind {
+	case wordOperand:
+		if f := c.scope.lookup(o.word); f != nil {
+			return f, nil
+		}
+		return nil, c.unknown(o)
+	case sliceOperand:
+		return c.slice(o)
+	case callOperand:
+		return c.call(o)
+	case maskedOperand:
+		return c.masked(o)
+	}
+	return nil, c.at(o, "expected a field, not %s", visible(c.text[o.from:o.to])).withHint("as in players > 10")
+}
+
+// unknown returns the error that no field has a name.
+func (c *checker) unknown(o *operand) *Error {
+	err := c.at(o, "no field is called %s", visible(o.word)).suggest(o.word, c.scope.names)
+	if strings.IndexByte("0123456789-+[:", o.word[0]) >= 0 {
+		err = c.at(o, "expected a field, not %s", visible(o.word)).withHint("as in players > 10")
+	}
+	for _, of := range []string{"message", "finding", "incident.kind"} {
+		if slices.ContainsFunc(c.scope.fields[of].names, func(s string) bool { return strings.EqualFold(s, o.word) }) {
+			err.withHint("did you mean %s == %s?", of, o.word)
+		}
+	}
+	switch below := c.hintBelow(o.word); {
+	case below != "":
+		err.Hint = below
+	case err.Hint == "":
+		err.withHint("qsniff fields lists all")
+	}
+	return err
+}
+
+// hintBelow names some of the fields in a group of fields, as of a message; empty: there are none.
+func (c *checker) hintBelow(group string) string {
+	const most = 3
+	var below []string
+	for _, name := range c.scope.names {
+		if strings.HasPrefix(name, group+".") {
+			below = append(below, name)
+		}
+	}
+	switch n := len(below); {
+	case n == 0:
+		return ""
+	case n <= most:
+		return "there is " + strings.Join(below, ", ")
+	default:
+		return fmt.Sprintf("there is %s and %d more", strings.Join(below[:most], ", "), n-most)
+	}
+}
+
+// valueField returns the field that y is, as what f is compared with, if it is one: not a
+// value that f has by that name.
+func (c *checker) valueField(f *field, y *operand) (g *field, isField bool, err *Error) {
+	switch y.kind {
+	case textOperand, charOperand:
+		return nil, false, nil
+	case wordOperand:
+		named := slices.ContainsFunc(f.names, func(s string) bool { return strings.EqualFold(s, y.word) })
+		g = c.scope.lookup(y.word)
+		switch {
+		case g == nil || named || g.typ == presence && g.def == nil: // a word like "split" is a text, too
+			return nil, false, nil
+		case g.typ == presence:
+			return nil, false, c.uncomparable(g, y)
+		}
+		return g, true, nil
+	}
+	g, err = c.field(y)
+	return g, true, err
+}
+
+// uncomparable returns the error that f can be tested for presence only.
+func (c *checker) uncomparable(f *field, o *operand) *Error {
+	err := c.at(o, "%s can be tested for presence only", f.name)
+	switch {
+	case f.isSecret:
+		return c.at(o, "%s is a secret and can be tested for presence only", f.name).withHint("--show-secrets allows comparisons")
+	case f.def != nil:
+		var members []string
+		for _, n := range c.scope.names {
+			if strings.HasPrefix(n, f.name+".") && c.scope.lookup(n).typ != presence {
+				members = append(members, n)
+			}
+		}
+		slices.Sort(members)
+		if len(members) > 0 {
+			return err.withHint("it has %s", strings.Join(members[:min(len(members), maxListed)], ", "))
+		}
+	}
+	return err.withHint("write %s alone", f.name)
+}
+
+// checkOperator returns an error if values of f cannot be compared by an operator.
+func (c *checker) checkOperator(f *field, x, y *operand, op string) *Error {
+	switch {
+	case f.typ == presence:
+		return c.uncomparable(f, x)
+	case f.typ.takes(op):
+		return nil
+	case op == "contains" || op == "matches":
+		return c.at(x, "%s is a %s, which %s does not work on", visible(x.String()), f.typ, op).withHint("it is for texts and bytes; use == or in")
+	}
+	return c.at(x, "%s has no order", visible(x.String())).withHint("use == or in")
+}
+
+// checkConstant returns an error if a constant cannot be compared by an operator.
+func (c *checker) checkConstant(f *field, op string, v constant, o *operand) *Error {
+	if op == "==" || op == "contains" {
+		return nil
+	}
+	switch {
+	case v.named:
+		return c.at(o, "names of values have no order").withHint("compare %s with a number, or use == or in", f.name)
+	case f.typ == address && (!v.prefix.IsSingleIP() || v.port >= 0):
+		return c.at(o, "%s has no order", visible(o.word)).withHint("use == or in for networks and ports")
+	}
+	return nil
+}
+
+// ignoreCase begins all regular expressions, as in Wireshark.
+const ignoreCase = "(?i)"
+
+// pattern returns the test that a value matches a regular expression.
+func (c *checker) pattern(o *operand) (test, *Error) {
+	if o.kind != textOperand && o.kind != wordOperand {
+		return nil, c.at(o, "expected a regular expression").withHint(`write "..." or r"..."`)
+	}
+	if len(o.word) > maxPattern {
+		return nil, c.at(o, "the regular expression is longer than %d bytes", maxPattern)
+	}
+	re, err := regexp.Compile(ignoreCase + o.word)
+	if bad := (*syntax.Error)(nil); errors.As(err, &bad) {
+		return nil, c.at(o, "the regular expression has an error").withHint("%s: %s", bad.Code, visible(strings.TrimPrefix(bad.Expr, ignoreCase)))
+	}
+	return testPattern(re), nil
+}
+
+// valueNames returns the names that values of f have, if they are few enough to be listed.
+func (s *scope) valueNames(f *field) (all []string) {
+	if len(f.names) > 0 || f.values == nil {
+		return f.names
+	}
+	for _, v := range manual.ValuesOf(f.def) {
+		if !slices.Contains(all, v.Name) { // two letters may stand for one thing
+			all = append(all, v.Name)
+		}
+	}
+	return all
+}
+
+// numberTest is a comparison of a number, as in value.num, with a constant.
+type numberTest func(n uint64) bool
+
+// compares returns whether the order of two values, as cmp.Compare has it, fits an operator.
+func compares(op string) func(order int) bool {
+	switch op {
+	case "<":
+		return func(order int) bool { return order < 0 }
+	case "<=":
+		return func(order int) bool { return order <= 0 }
+	case ">":
+		return func(order int) bool { return order > 0 }
+	case ">=":
+		return func(order int) bool { return order >= 0 }
+	}
+	return func(order int) bool { return order == 0 }
+}
+
+// testNumber returns the comparison of values of f, which is a number but no float. Durations and
+// times have a sign, too.
+func testNumber(f *field, op string, c constant) numberTest {
+	fits := compares(op)
+	switch f.typ {
+	case signed, duration, moment:
+		return func(n uint64) bool { return fits(cmp.Compare(int64(n), int64(c.num))) }
+	}
+	return func(n uint64) bool { return fits(cmp.Compare(n, c.num)) }
+}
+
+// testFloat returns the comparison of floats. One of 32 bits is compared with the constant as
+// 32 bits hold it: 2.1 is equal to 2.1.
+func testFloat(op string, c float64) test {
+	fits, single := compares(op), float64(float32(c))
+	return func(m *Matcher) bool {
+		v, c := math.Float64frombits(m.v.num), c
+		if m.v.single {
+			c = single
+		}
+		return fits(cmp.Compare(v, c))
+	}
+}
+
+// testConstant returns the comparison of values of f with c by an operator that is not
+// negated: ==, <, <=, >, >= or contains.
+func testConstant(f *field, op string, c constant) test {
+	switch {
+	case c.named:
+		values, word := f.values, c.text
+		return func(m *Matcher) bool { return equalFold(values(m.v.num), word) }
+	case f.typ == float:
+		return testFloat(op, c.number)
+	case c.ofDay != nil:
+		fits := compares(op)
+		return func(m *Matcher) bool { return fits(cmp.Compare(int64(m.v.num), m.onFirstDay(c))) }
+	case f.typ.isNumber():
+		holds := testNumber(f, op, c)
+		return func(m *Matcher) bool { return holds(m.v.num) }
+	case f.typ == address:
+		return testAddress(op, c)
+	case f.typ == name && op == "==":
+		word := c.text
+		return func(m *Matcher) bool { return equalFold(m.v.text, word) }
+	}
+	return testText(f, op, c)
+}
+
+// onFirstDay returns a time of day on the day of the first packet.
+func (m *Matcher) onFirstDay(c constant) int64 {
+	_, start := m.times()
+	y, month, d := time.Unix(0, start).In(c.ofDay).Date()
+	return time.Date(y, month, d, 0, 0, int(c.num/1e9), int(c.num%1e9), c.ofDay).UnixNano()
+}
+
+// equalFold reports whether two names are equal but for the case of their letters, which are
+// those of ASCII.
+func equalFold[T string | []byte](s T, b []byte) bool {
+	if len(s) != len(b) {
+		return false
+	}
+	for i := range len(b) {
+		if x, y := s[i], b[i]; x != y && (x|0x20 != y|0x20 || x|0x20 < 'a' || x|0x20 > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+func testText(f *field, op string, c constant) test {
+	fits, word := compares(op), c.text
+	switch {
+	case op == "contains":
+		return func(m *Matcher) bool { return bytes.Contains(m.v.text, word) }
+	case op == "==":
+		return func(m *Matcher) bool { return bytes.Equal(m.v.text, word) }
+	case f.typ == text && c.isNumber:
+		return func(m *Matcher) bool {
+			v, ok := parseNumber(m.v.text)
+			return ok && fits(cmp.Compare(v, c.number))
+		}
+	}
+	return func(m *Matcher) bool { return fits(bytes.Compare(m.v.text, word)) }
+}
+
+func testPattern(re *regexp.Regexp) test {
+	return func(m *Matcher) bool { return re.Match(m.v.text) }
+}
+
+func testAddress(op string, c constant) test {
+	fits, prefix, port, bound := compares(op), c.prefix, c.port, c.prefix.Addr()
+	switch {
+	case op == "==" && port >= 0:
+		return func(m *Matcher) bool { return m.v.ported && int(m.v.end.Port()) == port && m.v.end.Addr() == bound }
+	case op == "==" && prefix.IsSingleIP():
+		return func(m *Matcher) bool { return m.v.end.Addr() == bound }
+	case op == "==":
+		return func(m *Matcher) bool { return prefix.Contains(m.v.end.Addr()) }
+	}
+	return func(m *Matcher) bool {
+		a := m.v.end.Addr()
+		return a.Is4() == bound.Is4() && fits(a.Compare(bound))
+	}
+}
+
+// testRange returns the test that a value lies between two others.
+func testRange(f *field, lo, hi constant) test {
+	above, below := testConstant(f, ">=", lo), testConstant(f, "<=", hi)
+	return func(m *Matcher) bool { return above(m) && below(m) }
+}
+
+// testAny returns the test that one of several holds.
+func testAny(all []test) test {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return func(m *Matcher) bool {
+		for _, t := range all {
+			if t(m) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// testPair returns the comparison of Matcher.left, a value of f, with v, one of g.
+func testPair(f, g *field, op string) test {
+	fits := compares(op)
+	switch {
+	case op == "contains":
+		return func(m *Matcher) bool { return bytes.Contains(m.left.text, m.v.text) }
+	case f.typ == name && g.typ == name:
+		return func(m *Matcher) bool { return equalFold(m.left.text, m.v.text) }
+	case f.typ.isText():
+		return func(m *Matcher) bool { return fits(bytes.Compare(m.left.text, m.v.text)) }
+	case f.typ == address:
+		return func(m *Matcher) bool {
+			a, b := m.left.end, m.v.end
+			if op == "==" && m.left.ported && m.v.ported {
+				return a == b
+			}
+			return a.Addr().Is4() == b.Addr().Is4() && fits(a.Addr().Compare(b.Addr()))
+		}
+	case f.typ == float || g.typ == float:
+		return func(m *Matcher) bool { return fits(cmp.Compare(floatOf(f.typ, m.left.num), floatOf(g.typ, m.v.num))) }
+	case f.typ == unsigned && g.typ == unsigned:
+		return func(m *Matcher) bool { return fits(cmp.Compare(m.left.num, m.v.num)) }
+	}
+	return func(m *Matcher) bool { return fits(cmp.Compare(int64(m.left.num), int64(m.v.num))) }
+}
+
+// floatOf returns a number of type t as a float.
+func floatOf(t valueType, n uint64) float64 {
+	switch t {
+	case float:
+		return math.Float64frombits(n)
+	case signed:
+		return float64(int64(n))
+	}
+	return float64(n)
+}
+
+const (
+	// limit: maxPattern is how long a regular expression can be, in bytes. Package regexp bounds what
+	// repetitions make of it. Chosen: 512 bytes hold any list of names.
+	maxPattern = 512
+	// limit: maxListed is how many values of a field an error lists. Chosen: they fit into two lines.
+	maxListed = 16
+	// limit: maxLate is how many different comparisons can be on what is known later: a table of their
+	// outcomes has 2^6 entries, which are the bits of a Truth.
+	maxLate = 6
+)

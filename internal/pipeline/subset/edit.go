@@ -3,10 +3,18 @@ package subset
 import (
 	"bytes"
 	"encoding/binary"
+	"hash/crc32"
 	"slices"
+	"sync"
+	"sync/atomic"
 
+	"qsniff/capture"
+	"qsniff/capture/packet"
+	"qsniff/capture/packet/rewrite"
 	"qsniff/dissect"
+	"qsniff/internal/base/bzip"
 	"qsniff/internal/render"
+	"qsniff/reassembly/wire"
 )
 
 // Editor says what is overwritten of messages. It is used by several goroutines at a time.
@@ -250,3 +258,263 @@ var xs, zeros = func() (x, zero [1 << 10]byte) {
 	}
 	return x, zero
 }()
+
+// filler stands in place of bytes that are overwritten.
+const filler = 'x'
+
+// editor applies edits to the bytes of packets.
+type editor struct {
+	packet  rewrite.Packet
+	wiped   uint64 // packets that were overwritten as a whole, because a stretch of them was not where it should be
+	empty   packet.Packet
+	covered []bool // of the bytes of a segment: a message's
+	// change changes what is no message's: addresses; nil: nothing.
+	change func(*rewrite.Packet)
+}
+
+// apply applies lists of encoded edits to b, a copy of the bytes of p. wipesAll: there was no
+// room for the edits.
+func (a *editor) apply(p *capture.Packet, b []byte, lists [][]byte, wipesAll bool) {
+	x := &a.packet
+	x.Begin(p, b)
+	carried := x.Carried()
+	a.covered = append(a.covered[:0], make([]bool, len(carried))...)
+	isSegment, failed := x.Stop == packet.TCP, wipesAll
+	wipedFrom := len(carried)
+	for _, edits := range lists {
+		for len(edits) > 0 && !failed {
+			var e packetEdit
+			e, _, edits = cutEdit(edits)
+			if e.kind == wipeFrom { // last, because edits are checked against what was there
+				wipedFrom = min(wipedFrom, int(e.at))
+				continue
+			}
+			failed = !a.applyEdit(carried, &e, isSegment)
+		}
+	}
+	fill(carried[wipedFrom:])
+	if failed {
+		a.wiped++
+		fill(carried)
+	} else if isSegment {
+		for i := range carried {
+			if !a.covered[i] {
+				carried[i] = filler
+			}
+		}
+	}
+	if a.change != nil {
+		a.change(x)
+	}
+	x.Finish()
+}
+
+// applyEdit applies one edit that replaces or covers bytes. It returns false if they are not
+// where they should be.
+func (a *editor) applyEdit(carried []byte, e *packetEdit, isSegment bool) bool {
+	if e.kind == replaceAt {
+		return replace(carried, int64(e.at), e)
+	}
+	if !isSegment {
+		return false
+	}
+	at := int64(int32(e.at - firstSeq(&a.packet.Packet)))
+	for i := max(at, 0); i < min(at+int64(e.n), int64(len(carried))); i++ {
+		a.covered[i] = true
+	}
+	return e.kind != replaceSeq || replace(carried, at, e)
+}
+
+// isEmptySegment reports whether a packet is a segment of TCP without data.
+func (a *editor) isEmptySegment(p *capture.Packet) bool {
+	a.empty.Decode(p.Link, p.Data, int(p.Wire))
+	return a.empty.Stop == packet.TCP && a.empty.Wire == 0
+}
+
+// firstSeq returns the sequence number of the first byte that a segment carries.
+func firstSeq(x *packet.Packet) uint32 {
+	if x.TCP.Flags&packet.FlagSYN != 0 {
+		return x.TCP.Seq + 1
+	}
+	return x.TCP.Seq
+}
+
+func fill(b []byte) {
+	for i := range b {
+		b[i] = filler
+	}
+}
+
+// replace replaces the bytes of e that are in carried, where they begin at offset at. It
+// returns false if other bytes are there.
+func replace(carried []byte, at int64, e *packetEdit) bool {
+	lo, hi := max(at, 0), min(at+int64(e.n), int64(len(carried)))
+	if lo >= hi {
+		return true
+	}
+	there, old, new := carried[lo:hi], e.old[lo-at:hi-at], e.new[lo-at:hi-at]
+	if !bytes.Equal(there, old) && !bytes.Equal(there, new) { // it may have been replaced for another message
+		return false
+	}
+	copy(there, new)
+	return true
+}
+
+// notes makes the notes of messages: the length of the comments, these, then encoded edits.
+type notes struct {
+	comment render.Renderer // nil: no comments
+	editor  Editor          // nil: no edits
+	lost    *atomic.Uint64  // compressed messages that the edits overwrite
+}
+
+func (o *Options) notes() notes { return notes{o.Comment, o.Edits, new(atomic.Uint64)} }
+
+// editLists are lists for the edits of a message, of which each worker needs one at a time.
+var editLists = sync.Pool{New: func() any { return new(Edits) }}
+
+// append appends the note of a message, and reports whether it needs one. Of a connection,
+// messages that are not chosen have edits too, for they share packets with others.
+func (n *notes) append(dst []byte, e *render.Event, isChosen bool) ([]byte, bool) {
+	if !isChosen && (n.editor == nil || !e.TCP) {
+		return dst, false
+	}
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	if n.comment != nil && isChosen {
+		dst = n.appendComments(dst, e)
+	}
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
+	if n.editor != nil && !e.Origin.IsNone { // else the messages that it was joined from have the same bytes
+		list := editLists.Get().(*Edits)
+		list.List = list.List[:0]
+		n.editor.AddEdits(list, e)
+		var isLost bool
+		if dst, isLost = appendPacketEdits(dst, e, list.List); isLost {
+			n.lost.Add(1)
+		}
+		editLists.Put(list)
+	}
+	return dst, true
+}
+
+func (n *notes) appendComments(dst []byte, e *render.Event) []byte {
+	lo := len(dst)
+	dst = n.comment.Append(dst, e)
+	hi := len(dst)
+	for line := range bytes.Lines(dst[lo:hi]) { // of what stays where it is when dst grows
+		dst = append(append(dst, mark...), line...)
+	}
+	return dst[:lo+copy(dst[lo:], dst[hi:])]
+}
+
+// splitNote returns the comments and the edits of a note.
+func splitNote(b []byte) (comments, edits []byte) {
+	n := binary.LittleEndian.Uint32(b)
+	return b[4 : 4+n], b[4+n:]
+}
+
+// streamStart is how much of a stream says only that it is one: the level, and that a block
+// begins.
+const streamStart = len("BZh91AY&SY")
+
+// repack changes a compressed message and packs it again into as many bytes as it took, so
+// that its parts stay as long and where they are. If it cannot be unpacked or packed again,
+// its bytes are overwritten, but for its size and the start of the stream, and repack returns
+// false.
+func (l *locator) repack(edits []Edit) bool {
+	o := &l.event.Origin
+	if !l.hasAllPieces() {
+		l.eachFrame(func(frame uint64) { l.add(packetEdit{frame: frame, kind: wipeFrom}) })
+		return false
+	}
+	packed := l.packAgain(edits)
+	isPacked := packed != nil
+	if !isPacked {
+		packed = bytes.Repeat([]byte{filler}, len(o.Packed))
+		if stream := o.Packed[o.PrefixLen:]; wire.IsBzip2(stream) {
+			copy(packed, o.Packed[:o.PrefixLen/2])
+			copy(packed[o.PrefixLen:], stream[:min(streamStart, len(stream))])
+		}
+	}
+	for i := range o.Pieces {
+		p := &o.Pieces[i]
+		l.add(packetEdit{frame: p.Frame, kind: replaceAt, at: p.At, n: p.Len, old: o.Packed[p.Off:][:p.Len], new: packed[p.Off:][:p.Len]})
+		if l.repeatsPrefix(p) {
+			n := uint32(o.PrefixLen)
+			l.add(packetEdit{frame: p.Frame, kind: replaceAt, at: p.At - n, n: n, old: o.Packed[:n], new: packed[:n]})
+		}
+	}
+	l.wipeOthers()
+	return isPacked
+}
+
+// packAgain returns the changed message, packed into as many bytes as before, with the prefix
+// that belongs to it; nil if there is none.
+func (l *locator) packAgain(edits []Edit) []byte {
+	m, o := l.event.Msg, &l.event.Origin
+	if m.Type == nil || !wire.IsBzip2(o.Packed[o.PrefixLen:]) {
+		return nil
+	}
+	text := slices.Clone(m.Data)
+	for _, x := range edits {
+		copy(text[x.Off:], x.New)
+	}
+	stream := packSimpler(text, m.Data, len(o.Packed)-o.PrefixLen)
+	if stream == nil {
+		return nil
+	}
+	packed := slices.Clone(o.Packed[:o.PrefixLen])
+	if o.PrefixLen > 0 { // the size stays, and a CRC-32 that was wrong stays wrong
+		was := crc32.ChecksumIEEE(m.Data) ^ binary.LittleEndian.Uint32(packed[4:])
+		binary.LittleEndian.PutUint32(packed[4:], crc32.ChecksumIEEE(text)^was)
+	}
+	return append(packed, stream...)
+}
+
+// hasAllPieces reports whether it is known which packets brought the compressed bytes.
+func (l *locator) hasAllPieces() bool {
+	at := uint32(0)
+	for i := range l.event.Origin.Pieces {
+		if p := &l.event.Origin.Pieces[i]; p.Off == at {
+			at += p.Len
+		}
+	}
+	return int(at) == len(l.event.Origin.Packed)
+}
+
+// repeatsPrefix reports whether a later part begins with the prefix of the first, as some
+// libraries expect: then its bytes begin so much later.
+func (l *locator) repeatsPrefix(p *render.Piece) bool {
+	n := uint32(l.event.Origin.PrefixLen)
+	return n > 0 && p.Off > 0 && (p.At == n+uint32(wire.Source.HeaderLen()) || p.At == n+uint32(wire.SourceOld.HeaderLen()))
+}
+
+// packSimpler packs text, which was made of old, into size bytes. What was replaced varies
+// more than it did: if the text does not fit, it is replaced by fewer letters and digits.
+func packSimpler(text, old []byte, size int) []byte {
+	for _, kinds := range [...]byte{26, 8, 3, 1} {
+		for i, c := range text {
+			first, n := firstOf(c)
+			if c == old[i] || n <= kinds {
+				continue
+			}
+			if text[i] = first + (c-first)%kinds; text[i] == old[i] {
+				text[i] = first + kinds // another one
+			}
+		}
+		if b := bzip.Pack(text, size); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+// firstOf returns the first letter or digit of the kind of c, and how many there are.
+func firstOf(c byte) (first, n byte) {
+	for _, s := range [...]string{"az", "AZ", "09"} {
+		if s[0] <= c && c <= s[1] {
+			return s[0], s[1] - s[0] + 1
+		}
+	}
+	return c, 1
+}

@@ -203,3 +203,9 @@ func appendWholes(dst []byte, wholes []uint64) []byte {
 	}
 	return dst
 }
+
+const (
+	// limit: lineTime is how long packets of a stream are held back, in packet time: twice as long as the
+	// joiners wait for the missing parts of a message (split.DefaultWait).
+	lineTime = 10 * time.Second
+)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"qsniff/internal/test/lrutest"
 	"qsniff/internal/track"
 )
 
@@ -189,3 +190,6 @@ func TestNoAllocations(t *testing.T) {
 		t.Errorf("got  %v allocations\nwant 0", n)
 	}
 }
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) { lrutest.Check[sameKey](t) }

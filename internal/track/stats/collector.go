@@ -1,3 +1,20 @@
+// Package stats counts what the messages of a run show: how many of which type,
+// what each server answers and how fast, who asks, how the rate changes. It takes
+// facts in packet order (Collector is a track.Listener) and takes a fixed amount of memory
+// however long the capture is and however many addresses are in it: tables are
+// bounded, distinct clients and the list of the busiest are sketches that report how
+// wrong they can be. It pairs no messages, raises no findings and prints nothing.
+//
+// What counts as what:
+//
+//	request     a message to a server: steps ask, again and echo, and one-way
+//	            messages; not what a server sends unasked, such as log lines
+//	reply       a message of a server to a client, challenges included
+//	answered    exchanges that got their reply, in time or late
+//	unanswered  exchanges whose wait ended inside the capture without one
+//
+// A request whose wait reaches beyond the end of the capture is in neither of the
+// last two, and nothing is concluded from its silence.
 package stats
 
 import (
@@ -279,3 +296,112 @@ func recordTime(h *hdr.Histogram, nanos int64) {
 		panic(err) // min keeps it within the limits
 	}
 }
+
+// series counts what came in each interval of time. When there are more than
+// most intervals, several become one.
+type series struct {
+	start    int64 // Unix nanoseconds of the first message
+	interval int64
+	factor   int64 // how many intervals become one
+	most     int   // points
+	points   []Point
+}
+
+// If no interval was given, the series begins with milliseconds, of which autoFactor at a
+// time become one: so each of the intervals to choose from in the end is a multiple.
+const (
+	autoInterval = 1_000_000
+	autoFactor   = 10
+)
+
+// newSeries returns a series of at most so many points with an interval in nanoseconds; 0: one
+// that is chosen later.
+func newSeries(interval int64, most int) series {
+	if interval > 0 {
+		return series{interval: interval, factor: 2, most: most}
+	}
+	return series{interval: autoInterval, factor: autoFactor, most: most}
+}
+
+// pointAt returns the point of a time. A time before the first message counts
+// with it: time in a capture can go backwards.
+func (s *series) pointAt(nanos int64) *Point {
+	if s.points == nil { // allocated at once: growing by doubling would leave 6 MiB of garbage
+		s.start, s.points = nanos, make([]Point, 0, s.most)
+	}
+	age := uint64(max(nanos, s.start)) - uint64(s.start) // does not overflow, whatever the two are
+	for age/uint64(s.interval) >= uint64(s.most) {
+		s.merge(s.factor)
+	}
+	i := int(age / uint64(s.interval))
+	for len(s.points) <= i {
+		s.points = append(s.points, Point{})
+	}
+	return &s.points[i]
+}
+
+// merge makes one point of each n.
+func (s *series) merge(n int64) {
+	for i := range s.points {
+		to := &s.points[int64(i)/n]
+		if int64(i)%n == 0 {
+			*to = s.points[i]
+		} else {
+			to.add(&s.points[i])
+		}
+	}
+	s.points = s.points[:(int64(len(s.points))+n-1)/n]
+	s.interval *= n
+}
+
+// narrow merges points until at most autoPoints are left, in intervals of one, two
+// or five.
+func (s *series) narrow() {
+	for step := 0; len(s.points) > autoPoints; step++ {
+		n := [3]int64{2, 5, 10}[step%3]
+		if points := (int64(len(s.points)) + n - 1) / n; points <= autoPoints {
+			s.merge(n)
+		} else if n == 10 {
+			s.merge(10)
+		}
+	}
+}
+
+func (p *Point) add(q *Point) {
+	p.Requests += q.Requests
+	p.Replies += q.Replies
+	p.BytesIn += q.BytesIn
+	p.BytesOut += q.BytesOut
+}
+
+const (
+	// limit: maxAnswering is how many servers that answer are kept, 2.5 MiB: the largest hosts have
+	// hundreds on one address, a server browser asks thousands. The server whose last message is longest
+	// ago is evicted.
+	maxAnswering = 4096
+	// limit: maxSilent is how many servers are kept of which only requests or only replies were captured,
+	// 2.5 MiB. They have a table of their own, so that requests to a million forged destinations, or
+	// replies from a million forged sources, cannot evict servers that answer.
+	maxSilent = 4096
+	// limit: maxChallenged is how many pairs of server and client are kept in which a challenge was given,
+	// 1 MiB. A pair that was evicted and returns with its old challenge counts as one that was not
+	// challenged.
+	maxChallenged = 16384
+	// limit: topClients is how many clients the top list counts, 0.5 MiB. A client that sent more than one
+	// in topClients of all requests, and one more for each round of the doorkeeper, is certainly in it.
+	topClients = 4096
+	// limit: distinctBits gives the sketch of distinct clients 2^16 registers of a byte: a standard error
+	// of 0.41 %.
+	distinctBits = 16
+	// limit: maxPoints is how many intervals the time series holds, 2 MiB: 18 hours of seconds. A longer
+	// capture makes the intervals longer.
+	maxPoints = 1 << 16
+	// limit: autoPoints is how many points the series has at most if no interval was given: as many
+	// columns as fit beside a label.
+	autoPoints = 60
+	// limit: maxTime is the longest time that the distributions of all servers distinguish, in
+	// microseconds: ten minutes. Nobody waits as long.
+	maxTime = 600_000_000
+	// limit: timeDigits is how many significant digits of a time they keep.
+	timeDigits = 3
+)

@@ -12,6 +12,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
 	"qsniff/internal/base/hostset"
+	"qsniff/internal/test/lrutest"
 	"qsniff/internal/test/race"
 	"qsniff/internal/track"
 )
@@ -340,4 +341,13 @@ func TestKindsOfOneName(t *testing.T) {
 			t.Fatalf("%+v, want the one of the first role first", s.Questions)
 		}
 	}
+}
+
+// TestChosenKeys: nobody can choose keys that collide in the tables.
+func TestChosenKeys(t *testing.T) {
+	lrutest.Check[hostKey](t)
+	lrutest.Check[endKey](t)
+	lrutest.Check[pairKey](t)
+	lrutest.Check[questionAt](t)
+	lrutest.Check[repeatKey](t)
 }

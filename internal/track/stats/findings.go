@@ -210,3 +210,15 @@ func (r *Repeats) AppendText(dst []byte) []byte {
 	}
 	return append(r.Expert.AppendText(dst), r.Detail...)
 }
+
+const (
+	// limit: maxRepeats is how many findings of each severity are kept with the two hosts that they are
+	// about, 1.2 MiB each and up to 0.5 MiB with frames and details. The ones longest without a repeat are
+	// evicted, and then counted by code only. Chosen: more than anybody reads.
+	maxRepeats = 4096
+	// limit: maxFrames is how many frames are listed of a finding with repeats. Chosen: enough to look one
+	// up and compare it with others.
+	maxFrames = 8
+	// limit: framesAtOnce is for how many findings with one frame memory is allocated at a time, 2 KiB.
+	framesAtOnce = 256
+)

@@ -1,10 +1,18 @@
 package stats
 
 import (
+	"cmp"
+	"maps"
+	"math"
 	"net/netip"
+	"slices"
 	"time"
 
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"qsniff/dissect"
 	"qsniff/dissect/finding"
+	"qsniff/internal/base/lru"
 	"qsniff/internal/track/fingerprint"
 )
 
@@ -177,3 +185,222 @@ func (s *Server) ChallengedShare() float64 {
 // WhyOthers is the reason for Summary.Others in outputs. In JSON reasons are keys, which scripts
 // rely on: the words stay.
 const WhyOthers = "messages of servers that --servers leaves out"
+
+// Summary returns the result of the facts so far. The series extends to end, the time
+// of the last packet. The collector must not be used afterwards.
+func (c *Collector) Summary(end int64) *Summary {
+	s := c.sum
+	s.Messages = c.listMessages()
+	c.listServers(&s)
+	s.Clients = c.listClients()
+	s.Programs = c.listPrograms()
+	s.Distinct = c.estimateClients()
+	s.ClientError = c.maxClientError()
+	s.Challenge, s.Response, s.Train, s.Total = summarize(c.challenge), summarize(c.response), summarize(c.train), summarize(c.total)
+	s.Questions = c.listQuestions()
+	for _, f := range c.findings {
+		s.Findings = append(s.Findings, *f)
+	}
+	slices.SortFunc(s.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Code.ID, b.Code.ID))
+	})
+	c.finishSeries(&s, end)
+	return &s
+}
+
+// listMessages joins types of one name: protocols have several types of one name for requests
+// that ask for different things.
+func (c *Collector) listMessages() []Message {
+	type name struct {
+		protocol, message string
+		reply             bool
+	}
+	sums := map[name]Message{}
+	for k, t := range c.messages {
+		n := name{protocol: k.proto.Name, reply: k.reply}
+		if k.typ != nil {
+			n.message = k.typ.Name
+		}
+		m := sums[n]
+		sums[n] = Message{n.protocol, n.message, n.reply, m.Count + t.n, m.Bytes + t.bytes}
+	}
+	return slices.SortedFunc(maps.Values(sums), func(a, b Message) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Name, b.Name),
+			compareRequestsFirst(a.Reply, b.Reply))
+	})
+}
+
+// compareRequestsFirst orders requests before replies.
+func compareRequestsFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// rankedServer is a server that may get into the list.
+type rankedServer struct {
+	end netip.AddrPort
+	s   *serverState
+}
+
+// listServers sets the servers of sum: the Options.Top with the most requests.
+func (c *Collector) listServers(sum *Summary) {
+	t := &c.servers
+	var all []rankedServer
+	for _, table := range []*lru.Table[endKey, serverState]{t.answering, t.others} {
+		for k, s := range table.All() {
+			all = append(all, rankedServer{k.end(), s})
+		}
+	}
+	slices.SortFunc(all, func(a, b rankedServer) int {
+		return cmp.Or(cmp.Compare(b.s.in.n, a.s.in.n), cmp.Compare(b.s.out.n, a.s.out.n), a.end.Compare(b.end))
+	})
+	listed := min(len(all), c.opt.Top)
+	sum.ServersUnlisted, sum.ServersEvicted = uint64(len(all)-listed), t.evicted
+	for _, r := range all[:listed] {
+		sum.Servers = append(sum.Servers, r.summarize())
+	}
+}
+
+// summarize returns the server as the summary lists it.
+func (r *rankedServer) summarize() Server {
+	s := r.s
+	row := Server{
+		Addr: r.end, Requests: s.in.n, Replies: s.out.n,
+		Answered: s.answered, Unanswered: s.unanswered, Late: s.late,
+		BytesIn: s.in.bytes, BytesOut: s.out.bytes, WireIn: s.in.wire, WireOut: s.out.wire,
+		HasInfo: s.hasInfo, Players: s.info.Players, Max: s.info.Max, Challenged: s.challenged, Unchallenged: s.unchallenged, ICMPErrors: s.icmpErrors,
+		Response: s.response.summarize(), Challenge: s.challenge.mean(), Train: s.train.mean(),
+	}
+	if s.hasInfo {
+		row.Name, row.Map = slices.Clone(s.info.Name.Whole()), slices.Clone(s.info.Map.Whole())
+	}
+	return row
+}
+
+// summarize returns the percentiles of one server.
+func (l *latency) summarize() Times {
+	us := func(n uint32) time.Duration { return time.Duration(n) * time.Microsecond }
+	t := Times{Count: l.n, P50: us(l.percentile(0.5)), P95: us(l.percentile(0.95)), P99: us(l.percentile(0.99)), Max: us(l.max)}
+	if !l.isExact() {
+		t.Error = latencyError
+	}
+	return t
+}
+
+// summarize returns the percentiles of all servers.
+func summarize(h *hdr.Histogram) Times {
+	p := h.ValueAtPercentilesSlice([]float64{50, 95, 99})
+	us := func(n int64) time.Duration { return time.Duration(min(n, h.Max())) * time.Microsecond }
+	if h.TotalCount() == 0 {
+		return Times{}
+	}
+	return Times{Count: uint64(h.TotalCount()), P50: us(p[0]), P95: us(p[1]), P99: us(p[2]), Max: us(h.Max()),
+		Error: math.Pow10(-timeDigits)}
+}
+
+// listClients lists the clients that stand out: those of whose count at most half may be of
+// other addresses.
+func (c *Collector) listClients() []Client {
+	var rows []Client
+	turnedAway := c.clients.door.rounds
+	for _, e := range c.clients.entries {
+		if most, maxError := e.count+turnedAway, e.maxError+turnedAway; most > 2*maxError {
+			rows = append(rows, Client{e.key.addr(), most, maxError, e.signs})
+		}
+	}
+	slices.SortFunc(rows, func(a, b Client) int {
+		return cmp.Or(cmp.Compare(b.Requests-b.Error, a.Requests-a.Error), cmp.Compare(b.Requests, a.Requests), a.Addr.Compare(b.Addr))
+	})
+	return rows[:min(len(rows), c.opt.Top)]
+}
+
+// listPrograms counts the clients that have a counter by their programs, and those of one name
+// that are more sure apart.
+func (c *Collector) listPrograms() []Program {
+	type identity struct {
+		name       string
+		confidence dissect.Confidence
+	}
+	byName := map[identity]Program{}
+	for i := range c.clients.entries {
+		e := &c.clients.entries[i]
+		if e.signs == 0 {
+			continue
+		}
+		var is identity
+		is.name, is.confidence = e.signs.Name()
+		p := byName[is]
+		byName[is] = Program{max(p.Signs, e.signs), p.Clients + 1, p.Requests + e.count - e.maxError}
+	}
+	rows := slices.SortedFunc(maps.Values(byName), func(a, b Program) int {
+		return cmp.Or(cmp.Compare(b.Clients, a.Clients), cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Signs, b.Signs))
+	})
+	return rows[:min(len(rows), c.opt.Top)]
+}
+
+// maxClientError returns the smallest counter, and what the doorkeeper turned away: the most
+// that a client which is not listed can have asked, and by which a count can be too high.
+func (c *Collector) maxClientError() uint64 {
+	if n := len(c.clients.order); n > 0 && c.clients.hasOverflowed {
+		return c.clients.entries[c.clients.order[n-1]].count + c.clients.door.rounds
+	}
+	return 0
+}
+
+// estimateClients returns the number of different clients.
+func (c *Collector) estimateClients() Distinct {
+	if !c.clients.hasOverflowed {
+		return Distinct{Estimate: uint64(len(c.clients.entries))}
+	}
+	// There are at least as many clients as counters.
+	standard := 1.04 / math.Sqrt(1<<distinctBits) // Flajolet et al. 2007
+	return Distinct{Estimate: max(c.distinct.Estimate(), uint64(len(c.clients.entries))),
+		Error: distinctSigmas * standard, Standard: standard}
+}
+
+// listQuestions lists the questions in datagrams that had answers.
+func (c *Collector) listQuestions() []Question {
+	byRole := slices.SortedFunc(maps.Keys(c.questions), func(a, b questionKey) int { return cmp.Compare(a.asks, b.asks) })
+	var rows []Question
+	for _, k := range byRole {
+		x := c.questions[k]
+		if x.isTCP || x.name == "" || x.plainAnswers.n+x.challengedAnswers.n == 0 {
+			continue // TCP, or the capture has only answers or only requests
+		}
+		echoes := &x.echoes
+		if echoes.n == 0 { // the clients brought challenges from before the capture
+			echoes = &x.requests
+		}
+		rows = append(rows, Question{k.proto.Name, x.name, gainOf(&x.requests, &x.plainAnswers), gainOf(echoes, &x.challengedAnswers)})
+	}
+	slices.SortStableFunc(rows, func(a, b Question) int { // stable: requests may have one name for several questions
+		return cmp.Or(cmp.Compare(b.Before.Answers+b.After.Answers, a.Before.Answers+a.After.Answers),
+			cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Request, b.Request))
+	})
+	return rows
+}
+
+// finishSeries sets the time series of s, up to end.
+func (c *Collector) finishSeries(s *Summary, end int64) {
+	if c.series.points == nil {
+		s.Interval = c.opt.Interval
+		return
+	}
+	c.series.pointAt(end)
+	if c.opt.Interval == 0 {
+		c.series.narrow()
+	}
+	s.Interval, s.SeriesStart, s.Points = time.Duration(c.series.interval), c.series.start, c.series.points
+	s.Widened = c.opt.Interval != 0 && s.Interval != c.opt.Interval
+}
+
+const (
+	// limit: distinctSigmas is how many standard errors the reported error is: the estimate is within it
+	// in 997 of 1,000 captures.
+	distinctSigmas = 3
+)

@@ -745,3 +745,30 @@ func BucketFrom(i int) int64 {
 	from := int64(firstBucket) << ((i - 1) / 2)
 	return from + from/2*int64((i-1)%2)
 }
+
+const (
+	// limit: TimelinePoints is how many intervals a timeline has at most, in lengths of one, two or five
+	// times a power of ten. Chosen: a chart has two to five pixels for each.
+	TimelinePoints = 240
+	// limit: timelineCells is how many are kept while the length of the capture is unknown: enough to
+	// choose from the three lengths in the end, with a hundred points or more.
+	timelineCells = 500
+	// limit: timelineKinds, timelineServers and timelineClients are how many rows a timeline has of each;
+	// what has no row is in one together. A kind or a server takes 16 KiB, and 10 to 60 KiB more if it
+	// answers; a client takes 2 KiB. Chosen: more than a chart can show, and half a megabyte of a report.
+	timelineKinds   = 24
+	timelineServers = 64
+	timelineClients = 128
+	// limit: serverKinds and serverClients are how many kinds of request and how many clients are counted
+	// of each server with a row, 1.4 KiB together. Chosen: protocols have fewer requests, and a table that
+	// is read shows ten.
+	serverKinds   = 8
+	serverClients = 16
+	// limit: timelineWaiting is how many servers, clients and kinds without a row are counted, 64 KiB
+	// each. One that is evicted begins anew: only what comes often gets a row.
+	timelineWaiting = 1024
+	// limit: TimelineBuckets is how many response times are distinguished, two for each doubling from
+	// firstBucket, in nanoseconds, on: the last one begins at 4 s, after the wait for an answer.
+	TimelineBuckets = 30
+	firstBucket     = 250_000
+)
