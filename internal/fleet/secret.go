@@ -45,7 +45,7 @@ func NewSecret(text []byte) (*Secret, error) {
 // once.
 func (s *Secret) Seed() uint64 { return s.seed }
 
-// Key returns the key of the hashes of networks.
+// Key returns the key of the hashes of networks, which is the same for all sensors, too.
 func (s *Secret) Key() measure.Key { return s.key }
 
 // Sealed is the address of a host, or a network, encrypted: one block of AES, equal for equal
