@@ -14,8 +14,8 @@ import (
 )
 
 // input is the capture: a file that can be read at any place, and the Reader whose marks are
-// these places. What is compressed, or comes through a pipe, is put into a temporary file
-// without a name first, and read there.
+// these places. A capture that is compressed, or comes through a pipe, is first put into
+// a temporary file without a name, and read there.
 type input struct {
 	name   string
 	bytes  io.ReaderAt // of the capture, expanded
@@ -193,3 +193,7 @@ func (r *spoolReader) Read(b []byte) (int, error) {
 	r.offset += int64(n)
 	return n, err
 }
+
+// limit: maxSpool is how much of a compressed or piped capture is put into a temporary file, in
+// bytes, to be read again. Chosen: less than a disk for captures has free.
+const maxSpool = 16 << 30

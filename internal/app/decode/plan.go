@@ -30,7 +30,7 @@ const (
 	protoPort  = clientPort + 2 // of the first protocol; the others have the ports after it
 )
 
-// Options are what a Plan is told about its payloads.
+// Options are what the user states about the payloads of a Plan.
 type Options struct {
 	Registry  *dissect.Registry
 	Protocols []dissect.Protocol // of Registry

@@ -1,10 +1,28 @@
+// Package replay imitates a server that was recorded: it returns for requests the replies
+// that the server of a capture gave. It opens no sockets and has no clock; the command does.
+// It is no model of a game: what was not asked in the capture is not answered.
+//
+// A Collector gets the messages of a run of the pipeline. It sorts the requests to each
+// server into kinds, and keeps which packets brought the reply to the first request of each
+// kind that was answered. Collector.Choose then decides on a server, and Book.Fetch takes the
+// datagrams from the capture, which is read a second time: parts and compressed replies are
+// sent as they came.
+//
+// A request arrives. Its protocol's dissector reads it, and without the number that proves
+// its sender's address it is compared with those of the capture. If the recorded server
+// demanded such a number for it, and the request does not bring the one that belongs to its
+// address, the answer is a challenge; else it is the recorded reply.
+//
+// An attacker could forge the address of a victim, to which long replies would go. Addresses that prove nothing get nothing longer than their request, unless they
+// are of the same machine.
 package replay
 
 import (
 	"crypto/hmac"
-	"crypto/rand"
+	crand "crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"math/rand/v2"
 	"net/netip"
 	"strconv"
 
@@ -57,7 +75,7 @@ func (r *Reply) Size() (n int) {
 // NewServer returns a Server with random challenges.
 func NewServer(reg *dissect.Registry, book *Book) *Server {
 	s := &Server{book: book, reg: reg}
-	_, _ = rand.Read(s.key[:]) // it never fails
+	_, _ = crand.Read(s.key[:]) // it never fails
 	return s
 }
 
@@ -70,8 +88,8 @@ func (s *Server) numberOf(client netip.Addr) uint32 {
 	return max(binary.LittleEndian.Uint32(h.Sum(nil))&0x7fff_ffff, 1)
 }
 
-// Answer returns the reply to a datagram from client. What it refers to is not to be
-// changed, and valid until the next call.
+// Answer returns the reply to a datagram from client. The memory it refers to must not be
+// changed, and is valid until the next call.
 func (s *Server) Answer(client netip.AddrPort, request []byte) Reply {
 	number := s.numberOf(client.Addr())
 	if !s.read(client, number, request) {
@@ -152,3 +170,116 @@ func withNumber(b []byte, s span, old, number uint64) []byte {
 	}
 	return append(out, b[s.hi:]...)
 }
+
+// Conn answers the requests of one connection. Conns of a Server are not safe for concurrent
+// use with each other or with the Server.
+type Conn struct {
+	server     *Server
+	dissector  dissect.StreamDissector
+	ctx        dissect.Context
+	stream     dissect.Stream
+	buf        []byte
+	isAccepted bool // a login was
+}
+
+// NewConn returns what answers a connection from client; nil if the server was not asked
+// over TCP.
+func (s *Server) NewConn(client netip.AddrPort) *Conn {
+	p := s.book.streamProto()
+	if p == nil {
+		return nil
+	}
+	c := &Conn{server: s, dissector: s.reg.StreamOf(p)}
+	c.stream = dissect.Stream{Dir: dissect.ToServer, Opened: true,
+		Session: c.dissector.AppendSessions(nil, 1, &dissect.Budget{Limit: maxRequest})[0]}
+	c.ctx = dissect.Context{Src: client, Dst: s.book.Server, Stream: &c.stream}
+	return c
+}
+
+// Receive takes bytes that the client sent, and calls send with the reply to each request
+// in them. It returns false if the connection is to be closed.
+func (c *Conn) Receive(b []byte, send func(Reply)) bool {
+	c.buf = append(c.buf, b...)
+	for len(c.buf) > 0 {
+		c.ctx.Wire = len(c.buf)
+		rec := c.dissector.Frame(&c.ctx, c.buf)
+		if rec.Conf == dissect.No || rec.Bad || rec.Len > maxRequest || len(c.buf) > 2*maxRequest {
+			send(Reply{Outcome: Unread, Closes: true})
+			return false
+		}
+		if rec.Len == 0 || rec.Len > len(c.buf) {
+			return true
+		}
+		r := c.answer(c.buf[:rec.Len])
+		c.buf = c.buf[rec.Len:]
+		send(r)
+		if r.Closes {
+			return false
+		}
+	}
+	c.buf = nil
+	return true
+}
+
+// answer returns the reply to one request.
+func (c *Conn) answer(request []byte) Reply {
+	m := &c.server.msg
+	c.ctx.Wire = len(request)
+	m.Reset(c.dissector.Proto(), request)
+	c.dissector.Dissect(&c.ctx, nil, request, m)
+	c.dissector.Learn(&c.ctx, m)
+	if m.Type == nil {
+		return Reply{Outcome: Unread, Closes: true}
+	}
+	number, at := numberOf(m)
+	isLogin := m.Type.Asks.Has(dissect.AskLogin)
+	r := Reply{Outcome: Unknown, Type: m.Type}
+	k := c.server.book.find(m.Type, true, without(request, at))
+	switch {
+	case k == nil && isLogin: // a password that nobody sent in the capture
+		if k = c.server.book.refusal(); k == nil {
+			r.Closes = true
+			return r
+		}
+	case k == nil || !isLogin && !c.isAccepted:
+		return r
+	}
+	if isLogin {
+		c.isAccepted = !k.refuses && len(k.answer) > 0
+	}
+	r.Outcome = Answered
+	for i := range k.answer {
+		x := &k.answer[i]
+		r.Datagrams = append(r.Datagrams, withNumber(x.datagrams[0], x.numberAt, x.number, number))
+	}
+	return r
+}
+
+// Torment is what is done to datagrams on their way to a client, as bad networks do.
+type Torment struct {
+	Loss     float64 // how likely a datagram is lost, 0 to 1
+	Reorder  bool    // the datagrams of a reply arrive in another order
+	Truncate int     // datagrams are cut to so many bytes; 0: not
+}
+
+// Apply returns what arrives of datagrams. The result is the same for the same state of rng.
+func (t *Torment) Apply(rng *rand.Rand, datagrams [][]byte) [][]byte {
+	out := make([][]byte, 0, len(datagrams))
+	for _, b := range datagrams {
+		if t.Loss > 0 && rng.Float64() < t.Loss {
+			continue
+		}
+		if t.Truncate > 0 && len(b) > t.Truncate {
+			b = b[:t.Truncate]
+		}
+		out = append(out, b)
+	}
+	if t.Reorder && len(out) > 1 {
+		by := 1 + rng.IntN(len(out)-1) // never as they were
+		out = append(out[by:len(out):len(out)], out[:by]...)
+	}
+	return out
+}
+
+// limit: maxRequest is the longest request over TCP in bytes. Chosen: consoles take 4 KB.
+const maxRequest = 64 << 10

@@ -9,7 +9,7 @@ import (
 
 // followStops stops this process whenever another one stops, until the function that it returns
 // is called: a program that may send no signals to others stops itself alone, and the shell waits
-// for this one. What continues the job continues both.
+// for this one. A signal that continues the job continues both.
 func followStops(pid int) (end func()) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, unix.SIGCHLD)

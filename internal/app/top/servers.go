@@ -1,19 +1,25 @@
 package top
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"qsniff/dissect/finding"
 	"qsniff/internal/app/terminal"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/monitor"
+	"qsniff/internal/render/manual"
 )
 
 // servers is the screen that the program begins with: the verdict, and a table of servers.
@@ -280,3 +286,432 @@ func (m *Model) lookOn() tea.Cmd {
 	}
 	return nil
 }
+
+// row is a server as the table shows it.
+type row struct {
+	*monitor.Server
+	points int        // how many there are in the last hour
+	kinds  []kindRate // most first
+	look   *lookAt    // nil: its screen was not opened yet
+	width  int        // of the column that is drawn, for charts
+}
+
+// kindRate is how often a server is asked for something.
+type kindRate struct {
+	name      string
+	perSecond float64
+}
+
+// history is what servers were asked until moments of the last seconds, and now.
+type history struct{ list []moment }
+
+// moment is the counters of messages until a time, by server: snapshots as a whole would take
+// megabytes each.
+type moment struct {
+	nanos    int64
+	messages map[netip.AddrPort][]monitor.Message
+}
+
+// add adds a snapshot, and drops those that are too old to be compared with. One for each quarter
+// of rateSpan is enough.
+func (h *history) add(s *monitor.Snapshot) {
+	n := len(h.list)
+	switch {
+	case n > 0 && s.Nanos == h.list[n-1].nanos:
+		return
+	case n > 0 && s.Nanos < h.list[n-1].nanos: // another run
+		h.list, n = h.list[:0], 0
+	}
+	if n > 1 && s.Nanos-h.list[n-2].nanos < int64(rateSpan)/4 {
+		n--
+	}
+	x := moment{s.Nanos, make(map[netip.AddrPort][]monitor.Message, len(s.Servers)+1)}
+	for i := range s.Servers {
+		x.messages[s.Servers[i].Addr] = s.Servers[i].Messages
+	}
+	x.messages[s.Other.Addr] = s.Other.Messages
+	h.list = append(h.list[:n], x)
+	for len(h.list) > 2 && s.Nanos-h.list[1].nanos >= int64(rateSpan) {
+		h.list = slices.Delete(h.list, 0, 1)
+	}
+}
+
+// kindsOf returns how often each kind of request came to a server lately.
+func (h *history) kindsOf(s *monitor.Server) (all []kindRate) {
+	first, last := &h.list[0], &h.list[len(h.list)-1]
+	span := float64(last.nanos-first.nanos) / 1e9
+	if span <= 0 {
+		return nil
+	}
+	before := first.messages[s.Addr]
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		if m.IsReply {
+			continue
+		}
+		n := m.Count
+		at := slices.IndexFunc(before, func(x monitor.Message) bool { return !x.IsReply && x.Protocol == m.Protocol && x.Name == m.Name })
+		if at >= 0 {
+			n -= min(n, before[at].Count)
+		}
+		if n > 0 {
+			all = append(all, kindRate{m.Name, float64(n) / span})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b kindRate) int { return cmp.Compare(b.perSecond, a.perSecond) })
+	return all
+}
+
+// course draws the last hour of a server.
+func (r *row) course() (string, lipgloss.Style) {
+	values := make([]float64, max(r.points, len(r.Lately.Points)))
+	for i, n := range r.Lately.Points {
+		values[i] = float64(n)
+	}
+	for len(values) > r.width && r.width > 0 { // two points become one; of an odd number the oldest goes
+		var half []float64
+		for i := len(values) % 2; i < len(values); i += 2 {
+			half = append(half, max(values[i], values[i+1]))
+		}
+		values = half
+	}
+	return terminal.Sparkline(values, max(r.width, len(values))), terminal.Name
+}
+
+// rowFilter chooses rows: by words that are in a text of the row, and by comparisons of columns
+// with numbers. All of them must hold.
+type rowFilter struct {
+	text  string
+	words []string
+	tests []func(*row) bool
+}
+
+// comparison is a word of a filter that compares.
+var comparison = regexp.MustCompile(`^([a-z0-9]+)(<=|>=|<|>|==?|!=)(-?[0-9.]+)$`)
+
+// parseRowFilter parses what was entered.
+func parseRowFilter(text string) (f rowFilter, wrong *terminal.Mistake) {
+	f.text = strings.TrimSpace(text)
+	at := 0
+	for _, word := range strings.Fields(text) {
+		from := at + strings.Index(text[at:], word)
+		at = from + len(word)
+		m := comparison.FindStringSubmatch(strings.ToLower(word))
+		if m == nil {
+			if strings.ContainsAny(word, "<>=") {
+				return f, &terminal.Mistake{From: from, To: at, Message: "write COLUMN>NUMBER, as in players>10 or answered<90"}
+			}
+			f.words = append(f.words, strings.ToLower(word))
+			continue
+		}
+		c := columnOf(m[1])
+		value, err := strconv.ParseFloat(m[3], 64)
+		switch {
+		case c == nil || c.isText:
+			return f, &terminal.Mistake{From: from, To: from + len(m[1]), Message: noColumn(m[1], func(c *column) bool { return !c.isText })}
+		case err != nil:
+			return f, &terminal.Mistake{From: at - len(m[3]), To: at, Message: "not a number"}
+		}
+		f.tests = append(f.tests, func(r *row) bool {
+			v := c.value(r)
+			return v >= 0 && map[string]bool{"<": v < value, "<=": v <= value, ">": v > value, ">=": v >= value, "=": v == value, "==": v == value, "!=": v != value}[m[2]]
+		})
+	}
+	return f, nil
+}
+
+// noColumn returns the message that there is no column of a name, and which one may be meant.
+func noColumn(name string, isMeant func(*column) bool) string {
+	var ids []string
+	for i := range columns {
+		if isMeant(&columns[i]) {
+			ids = append(ids, columns[i].id)
+		}
+	}
+	if near := manual.Nearest(name, ids); len(near) > 0 {
+		ids = near
+	}
+	return fmt.Sprintf("no column %q: %s", name, strings.Join(ids, ", "))
+}
+
+// matches reports whether a row is chosen.
+func (f *rowFilter) matches(r *row) bool {
+	for _, test := range f.tests {
+		if !test(r) {
+			return false
+		}
+	}
+	return r.contains(f.words...)
+}
+
+// contains reports whether each of the words, in small letters, is in a text of the row.
+func (r *row) contains(words ...string) bool {
+	for _, w := range words {
+		if !slices.ContainsFunc(columns, func(c column) bool { return c.isText && strings.Contains(strings.ToLower(c.text(r)), w) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// column is a column of the table of servers. columns is the one list of them: help, the file of
+// settings, filters and the manual are made of it.
+type column struct {
+	id, title string
+	meaning   string
+	width     int // cells; of one that is flexible the least
+	most      int // cells that a flexible one can take; 0: it has its width
+	leaves    int // the greater, the sooner it is hidden where the screen is narrow
+	isText    bool
+	cell      func(r *row) (string, lipgloss.Style)
+	value     func(r *row) float64 // of a number; negative: it has none
+	text      func(r *row) string  // of a text
+}
+
+// columns are all there are, in the order in which they are shown.
+var columns = []column{
+	{id: "server", title: "SERVER", width: 21, most: 47, isText: true, text: (*row).address,
+		meaning: "Address and port. A server has a row once it has answered somebody, or if --servers names it; all others are one row, the last."},
+	{id: "name", title: "NAME", width: 10, most: 40, leaves: 1, isText: true, text: func(r *row) string { return string(r.Profile.Name.Whole()) },
+		meaning: "What the server calls itself, in its last reply that says it."},
+	{id: "map", title: "MAP", width: 12, leaves: 6, isText: true, text: func(r *row) string { return string(r.Profile.Map.Whole()) },
+		meaning: "The map that is played, as the server reports it."},
+	{id: "players", title: "PLAYERS", width: 7, leaves: 2, cell: (*row).players, value: func(r *row) float64 { return float64(r.Profile.Players) },
+		meaning: "Players and places for them, as the server reports them."},
+	{id: "asked", title: "ASKED/S", width: 7, cell: (*row).asked, value: func(r *row) float64 { return r.Rates.Requests },
+		meaning: "Queries a second to the server, over the last 10 seconds."},
+	{id: "answered", title: "ANSWERED", width: 8, cell: (*row).answered, value: (*row).answeredShare,
+		meaning: "Which part of the queries of the last minute was answered. Those that got a challenge, or of which it is not known yet, count as neither. Below 90 % it is yellow, below 50 % red."},
+	{id: "p95", title: "P95", width: 7, leaves: 3, cell: (*row).p95, value: (*row).p95Millis,
+		meaning: "95 of 100 answers of the last minute came faster than this, as measured where the capture is. Filters compare milliseconds."},
+	{id: "amplification", title: "OUT/IN", width: 6, leaves: 4, cell: (*row).amplification, value: (*row).gain,
+		meaning: "Bytes that the server sent for each byte it got in the last minute, headers included: what somebody gains who forges addresses. From 10 on it is yellow."},
+	{id: "findings", title: "FINDINGS", width: 8, leaves: 5, cell: (*row).findings, value: func(r *row) float64 { return float64(r.countFindings()) },
+		meaning: "How many kinds of mistakes the last packets of this server show, errors and warnings; Enter lists them. A server's packets are looked at every few seconds while its row is on the screen."},
+	{id: "course", title: "LAST HOUR", width: 12, most: 30, leaves: 5, cell: (*row).course, value: func(r *row) float64 { return float64(r.Lately.Requests) },
+		meaning: "Queries over the last hour, or since the begin: the highest bar is the server's own most. Order and filters go by the queries of the last minute."},
+	{id: "kinds", title: "ASKED FOR, A SECOND", width: 24, most: 48, leaves: 7, isText: true, text: (*row).kindsText,
+		meaning: "What the server is asked for, the most frequent first, each with queries a second over the last 10 seconds."},
+}
+
+// columnIDs returns the names of all columns.
+func columnIDs() (ids []string) {
+	for i := range columns {
+		ids = append(ids, columns[i].id)
+	}
+	return ids
+}
+
+// columnOf returns the column of a name; nil: there is none.
+func columnOf(id string) *column {
+	for i := range columns {
+		if columns[i].id == id {
+			return &columns[i]
+		}
+	}
+	return nil
+}
+
+// show returns the text of a column for a row, and its style.
+func (c *column) show(r *row) (string, lipgloss.Style) {
+	if c.cell != nil {
+		return c.cell(r)
+	}
+	return c.text(r), terminal.Plain
+}
+
+// compare compares two rows by a column, numbers from the least, of texts the last first: so that
+// an order from the greatest begins with what is looked for.
+func (c *column) compare(a, b *row) int {
+	if c.isText {
+		return strings.Compare(strings.ToLower(c.text(b)), strings.ToLower(c.text(a)))
+	}
+	return cmp.Compare(c.value(a), c.value(b))
+}
+
+// cells returns the least width: that of the head, too, with the mark of the order.
+func (c *column) cells() int { return max(c.width, len(c.title)+1) }
+
+// fit returns those of the chosen columns for which there is room, with their widths.
+func fit(chosen []*column, width int) []terminal.Column {
+	list := append([]*column(nil), chosen...)
+	used := func() (n int) {
+		for _, c := range list {
+			n += c.cells() + 1
+		}
+		return n - 1
+	}
+	for len(list) > 1 && used() > width {
+		last := 0
+		for i, c := range list {
+			if c.leaves >= list[last].leaves {
+				last = i
+			}
+		}
+		list = append(list[:last], list[last+1:]...)
+	}
+	spare := width - used()
+	var out []terminal.Column
+	for _, c := range list {
+		out = append(out, terminal.Column{Title: c.title, Meaning: c.meaning, Width: c.cells(), Right: !c.isText && c.most == 0})
+	}
+	for spare > 0 { // to each of the flexible ones in turn
+		grew := false
+		for i, c := range list {
+			if spare > 0 && out[i].Width < c.most {
+				out[i].Width++
+				spare--
+				grew = true
+			}
+		}
+		if !grew {
+			break
+		}
+	}
+	return out
+}
+
+func (r *row) address() string {
+	if !r.Addr.IsValid() {
+		return "all others"
+	}
+	return r.Addr.String()
+}
+
+func (r *row) players() (string, lipgloss.Style) {
+	p := &r.Profile
+	switch {
+	case !r.HasProfile || p.Players < 0:
+		return "-", terminal.Dim
+	case p.Max < 0:
+		return fmt.Sprint(p.Players), terminal.Plain
+	}
+	return fmt.Sprintf("%d/%d", p.Players, p.Max), terminal.Plain
+}
+
+func (r *row) asked() (string, lipgloss.Style) {
+	if r.Rates.Requests == 0 {
+		return "-", terminal.Dim
+	}
+	return rate(r.Rates.Requests), terminal.Plain
+}
+
+// answeredShare returns the share in percent; negative: nothing is known.
+func (r *row) answeredShare() float64 {
+	n := float64(r.Lately.Answered) + float64(r.Lately.Unanswered)
+	if n == 0 {
+		return -1
+	}
+	return 100 * float64(r.Lately.Answered) / n
+}
+
+func (r *row) answered() (string, lipgloss.Style) {
+	share := r.answeredShare()
+	switch {
+	case share < 0:
+		return "-", terminal.Dim
+	case share < 50:
+		return percent(share), terminal.Bad
+	case share < 90:
+		return percent(share), terminal.Warn
+	}
+	return percent(share), terminal.Plain
+}
+
+// percent writes a share; what is not all does not become 100 %.
+func percent(share float64) string {
+	if share > 99 && share < 100 {
+		return "99.9 %"
+	}
+	return fmt.Sprintf("%.0f %%", share)
+}
+
+func (r *row) p95Millis() float64 {
+	if r.Lately.Response.Count == 0 {
+		return -1
+	}
+	return float64(r.Lately.Response.P95) / float64(time.Millisecond)
+}
+
+func (r *row) p95() (string, lipgloss.Style) {
+	t := &r.Lately.Response
+	switch {
+	case t.Count == 0:
+		return "-", terminal.Dim
+	case t.P95 >= time.Second:
+		return digits.Short(t.P95.Seconds()) + " s", terminal.Warn
+	}
+	return fmt.Sprintf("%.0f ms", max(r.p95Millis(), 1)), terminal.Plain
+}
+
+func (r *row) gain() float64 {
+	if r.Lately.WireIn == 0 {
+		return -1
+	}
+	return float64(r.Lately.WireOut) / float64(r.Lately.WireIn)
+}
+
+func (r *row) amplification() (string, lipgloss.Style) {
+	g := r.gain()
+	switch {
+	case g < 0:
+		return "-", terminal.Dim
+	case g >= 10:
+		return digits.Short(g), terminal.Warn
+	}
+	return fmt.Sprintf("%.1f", g), terminal.Plain
+}
+
+// countFindings returns how many kinds of findings are warnings at least; negative: its screen was not opened.
+func (r *row) countFindings() (n int) {
+	if r.look == nil {
+		return -1
+	}
+	for i := range r.look.findings {
+		if r.look.findings[i].severity >= finding.Warn {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *row) findings() (string, lipgloss.Style) {
+	switch n := r.countFindings(); {
+	case n < 0:
+		return "", terminal.Dim
+	case n == 0:
+		return "none", terminal.Dim
+	case r.look.findings[0].severity >= finding.Error:
+		return digits.Counted(uint64(n), "kind"), terminal.Bad
+	default:
+		return digits.Counted(uint64(n), "kind"), terminal.Warn
+	}
+}
+
+func (r *row) kindsText() string {
+	var parts []string
+	for _, k := range r.kinds {
+		parts = append(parts, k.name+" "+rate(k.perSecond))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// rate writes a rate in at most seven cells.
+func rate(v float64) string {
+	switch {
+	case v >= 1e6:
+		return digits.Short(v/1e6) + "M"
+	case v >= 10:
+		return digits.Grouped(int64(v + .5))
+	}
+	return fmt.Sprintf("%.1f", v)
+}
+
+const (
+	// limit: headLines is how many lines each of the two parts of the verdict has at most. Chosen: a screen
+	// of 80 columns has room for the whole sentence.
+	headLines = 2
+
+	// limit: rateSpan is over how much packet time the rates of kinds are measured. Chosen: as Rates.
+	rateSpan = 10 * time.Second
+)

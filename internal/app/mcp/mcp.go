@@ -1,3 +1,23 @@
+// Package mcp answers questions about the captures of one folder over the Model Context
+// Protocol: to assistants, programs with a language model that read captures for people. It
+// decodes nothing itself and names no protocol; it makes no change to any file, and shows no
+// secret, whatever it is asked.
+//
+// A question arrives:
+//
+//  1. The library for the protocol calls the tool with its arguments (tools.go), which decode
+//     checks against their schema.
+//  2. folder opens the capture, if it is a regular file below the folder.
+//  3. reader runs the pipeline over it. The output of the renderers is cut into records, of which
+//     those that the answer begins with are kept as a stretch, up to maxStretch bytes. Then
+//     the run ends. Stretches of the last questions stay in a cache, so that the next page is
+//     taken from there; after the end of a stretch the capture is read again.
+//  4. pageOf fills an answer with records, up to MaxAnswer bytes, and adds how to go on.
+//
+// An attacker can write texts into packets that are meant for the assistant. So what a packet may
+// have brought stands only in JSON values under the key untrusted_wire_data, escaped
+// as in all outputs, and never in a sentence of an answer or an error. Instructions,
+// descriptions and answers call it data from unknown senders.
 package mcp
 
 import (
@@ -11,8 +31,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"qsniff/dissect/finding"
@@ -183,3 +206,92 @@ func oneOf(name, value string, values []string) error {
 	}
 	return fmt.Errorf("%s %q: one of %s%s", name, value, strings.Join(values, ", "), didYouMean(value, values))
 }
+
+// patient is a transport whose end is not noticed before the questions that came were answered,
+// for lastWait at most: the library cancels them at once, so that of lines in a pipe the last ones
+// would have no answer.
+type patient struct{ mcp.Transport }
+
+func (t patient) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := t.Transport.Connect(ctx)
+	return &patientConn{Connection: c, closed: make(chan struct{}), answered: make(chan struct{}, 1)}, err
+}
+
+type patientConn struct {
+	mcp.Connection
+	closed   chan struct{}
+	once     sync.Once
+	answered chan struct{} // has an element after an answer was written
+
+	mu   sync.Mutex
+	open int // questions without an answer
+}
+
+func (c *patientConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	if r, ok := m.(*jsonrpc.Request); ok && err == nil && r.IsCall() {
+		c.count(1)
+	}
+	if errors.Is(err, io.EOF) {
+		c.wait(ctx)
+	}
+	return m, err
+}
+
+func (c *patientConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	err := c.Connection.Write(ctx, m)
+	if _, ok := m.(*jsonrpc.Response); ok {
+		c.count(-1)
+		select {
+		case c.answered <- struct{}{}:
+		default:
+		}
+	}
+	return err
+}
+
+func (c *patientConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Connection.Close()
+}
+
+// count adds n to the open questions, and returns how many there are.
+func (c *patientConn) count(n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open += n
+	return c.open
+}
+
+// wait returns once no question is open.
+func (c *patientConn) wait(ctx context.Context) {
+	late := time.NewTimer(lastWait)
+	defer late.Stop()
+	for c.count(0) > 0 {
+		select {
+		case <-c.answered:
+		case <-late.C:
+			return
+		case <-c.closed:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// limit: maxRuns is how many captures are read at a time; other questions wait. Chosen: a run has
+// tables of its own, and uses all processors.
+const maxRuns = 1
+
+// limit: lastWait is how long questions may take after standard input has ended. Chosen: lines in a pipe
+// get their answers, and the program ends soon after an assistant that was ended.
+const lastWait = 10 * time.Second
+
+// limit: maxRequest is how many bytes a request has at most. Chosen: the longest filter, and room for
+// what else clients send.
+const maxRequest = 256 << 10
+
+// limit: maxSpelling is how long a word is at most that similar names are looked for. Chosen: longer
+// than any name of a field, and most of files; the work grows with the length, and with each name.
+const maxSpelling = 128
