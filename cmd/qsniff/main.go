@@ -1,6 +1,6 @@
 // Command qsniff decodes game-server query traffic from captures and from
 // interfaces. This folder holds flags, wiring, messages on standard error and exit
-// statuses. What the commands do is in the packages that they wire together.
+// statuses. The work of the commands is in the packages that they wire together.
 package main
 
 import (

@@ -221,3 +221,7 @@ func (m *monitorRun) putFleet(x fleet.Message) {
 	h := fleet.HeadOf(x)
 	m.told.messenger.PutFleet(&notify.FleetMessage{Kind: string(h.Kind), ID: h.MessageID(), Line: line})
 }
+
+// limit: longestCreds is the greatest size of the file of credentials for a broker, in bytes. Chosen: that of
+// a token with a hundred permissions.
+const longestCreds = 64 << 10

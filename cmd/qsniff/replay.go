@@ -455,3 +455,21 @@ func (s *replayServer) printSummary() {
 	}
 	fmt.Fprintf(s.errs, "qsniff: %s%s\n", digits.Counted(all, "request"), end)
 }
+
+// limit: bounds of qsniff replay.
+const (
+	// replayConns is how many connections are open at a time; more are closed at once. Chosen:
+	// more than the tests of a library open.
+	replayConns = 64
+	// replayIdle is how long a connection may be silent. Chosen: longer than anybody thinks
+	// about a command.
+	replayIdle = 10 * time.Minute
+	// replayDelayed is how many replies wait for --delay; more are lost. Chosen: a reply
+	// each millisecond, with a delay of four seconds.
+	replayDelayed = 4096
+	// maxDelay bounds --delay. Chosen: longer than any client waits.
+	maxDelay = time.Minute
+	// portTries is how often a port is looked for that is free over UDP and TCP.
+	// Chosen: one of two is free even where most are taken.
+	portTries = 20
+)

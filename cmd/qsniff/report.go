@@ -6,19 +6,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"math"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"qsniff/capture/file"
 	"qsniff/internal/base/cli"
+	"qsniff/internal/base/digits"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/base/shell"
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
+	"qsniff/internal/pipeline"
 	"qsniff/internal/render"
+	"qsniff/internal/render/dialogue"
+	"qsniff/internal/render/html"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/manual"
+	"qsniff/internal/render/sample"
 	"qsniff/internal/render/tally"
+	"qsniff/internal/track"
+	"qsniff/internal/track/stats"
 )
 
 // reportOptions are the flags of report. Those that read has, too, are in readOptions.
@@ -205,3 +221,275 @@ func (o *reportOptions) listFiles(args []string, run *tally.Run) []render.Report
 	}
 	return all
 }
+
+// listeners pass everything on to each of them.
+type listeners []track.Listener
+
+// AddFact implements track.Listener.
+func (l listeners) AddFact(f *track.Fact, found []track.Found, info *track.ServerInfo) {
+	for _, x := range l {
+		x.AddFact(f, found, info)
+	}
+}
+
+// AddFinding implements track.Listener.
+func (l listeners) AddFinding(frame uint64, nanos int64, server, client netip.AddrPort, found track.Found) {
+	for _, x := range l {
+		x.AddFinding(frame, nanos, server, client, found)
+	}
+}
+
+// reportCollector collects what a report has, in one run.
+type reportCollector struct {
+	opts      *reportOptions
+	sums      *stats.Collector
+	findings  *stats.FindingCollector
+	timeline  *stats.Timeline
+	exchanges *sample.Store
+	seen      flood.Seen
+	kept      flood.Collector
+	detector  *flood.Detector
+}
+
+// reportShare is the size of the tables of a report, as a share of their size in the commands
+// that have one of them: together they are to take about as much memory as these (TestMemory).
+const reportShare = 1. / 4
+
+// newReportCollector returns a collector for the run of j, which it sets up.
+func newReportCollector(o *reportOptions, j *job) *reportCollector {
+	isTight.Store(true)
+	scale := o.scale() * reportShare
+	c := &reportCollector{opts: o,
+		sums:      stats.New(stats.Options{Top: reportServers, Ours: o.ownServers, Scale: scale}),
+		findings:  stats.NewFindingCollector(stats.FindingOptions{Ours: o.ownServers, Scale: scale / 2}),
+		timeline:  stats.NewTimeline(o.interval, o.ownServers),
+		exchanges: sample.New(jsonl.New(jsonl.Options{Layout: true}), o.ownServers, o.scale()),
+		detector:  newDetector(j.cfg.Registry, flood.Defaults(), scale*detectorShare, advice.DefaultExpiry, o.ownTools),
+	}
+	c.kept.IsOurs = func(in *flood.Incident) bool { return in.IsAt(o.ownServers) }
+	c.detector.AddObserver(c.kept.Observe)
+	c.detector.CountOthersAt(o.ownServers.HasHost)
+	j.cfg.Listener = listeners{c.sums, c.findings, c.timeline}
+	j.cfg.Memory = int64(float64(o.memory) * reportShare)
+	j.cfg.Watchers = []track.Watcher{&c.seen, c.detector}
+	j.cfg.Dialogues = dialogue.New(dialogue.Options{Renderer: c.exchanges, Size: o.scale(), Stub: sample.TurnHeader, MaxText: int(sample.MaxOpen * o.scale())})
+	return c
+}
+
+// report returns the report of a run over the captures that args name.
+func (c *reportCollector) report(run tally.Run, args []string) (*render.Report, error) {
+	build := readBuild()
+	r := &render.Report{Version: build.Short(), Command: c.opts.command, Files: c.opts.listFiles(args, &run), MaxSize: int(min(c.opts.maxSize, math.MaxInt)),
+		IsAnonymized: c.opts.anonymize.isOn}
+	if c.opts.anonymize.isOn {
+		r.Left.Packets = c.opts.captured.Packets - run.Packets
+	}
+	if run.Packets > sample.WholeFrames {
+		r.SampledAfter = sample.WholeFrames
+	}
+	r.Stats = render.Stats{Run: run, Summary: *c.sums.Summary(run.Last)}
+	r.Left.Servers = r.Stats.ServersUnlisted + r.Stats.ServersEvicted
+	if n := len(r.Stats.Clients); n > reportClients {
+		r.Stats.Clients = r.Stats.Clients[:reportClients]
+	}
+	if n := uint64(len(r.Stats.Clients)); r.Stats.Distinct.Estimate > n {
+		r.Left.Clients = r.Stats.Distinct.Estimate - n
+	}
+	r.Timeline = c.timeline.Summary(run.First, run.Last)
+	r.Findings = &render.Findings{Run: run, FindingSummary: *c.findings.Summary()}
+	cutFindings(r)
+	r.Floods = c.floods(run)
+	all := r.Floods.Incidents
+	r.Floods.Incidents = cutIncidents(slices.Clone(all))
+	r.Left.Incidents = uint64(len(all)-len(r.Floods.Incidents)) + r.Floods.Unnamed.Unlisted
+	r.Exchanges = func(room int) (iter.Seq[[]byte], uint64) { return c.chooseExchanges(room, all) }
+	var err error
+	r.Explain, err = explainReport(r)
+	return r, err
+}
+
+// cutFindings drops those for which a report has no room: the least urgent.
+func cutFindings(r *render.Report) {
+	if n := len(r.Findings.Repeats); n > reportFindings {
+		r.Left.Findings = uint64(n - reportFindings)
+		r.Findings.Repeats = r.Findings.Repeats[:reportFindings]
+	}
+}
+
+// floods returns the incidents.
+func (c *reportCollector) floods(run tally.Run) *render.Floods {
+	f := &render.Floods{Run: run, Seen: &c.seen, Incidents: c.kept.Incidents(), Counts: c.kept.Counts(), Others: c.kept.Others(),
+		Unnamed: c.kept.Omitted(c.detector), FullTables: c.detector.FullTables(), Limits: flood.Defaults(), IsLimited: c.opts.ownServers != nil,
+		Expiry: advice.DefaultExpiry}
+	f.Other, f.OtherPeak, f.Sessions = c.detector.Others()
+	return f
+}
+
+// cutIncidents drops those for which a report has no room: the least urgent, of these the last.
+func cutIncidents(all []flood.Incident) []flood.Incident {
+	if len(all) <= reportIncidents {
+		return all
+	}
+	order := slices.Clone(all)
+	slices.SortStableFunc(order, func(a, b flood.Incident) int { return cmp.Compare(b.Level, a.Level) })
+	kept := map[uint64]bool{}
+	for i := range order[:reportIncidents] {
+		kept[order[i].ID] = true
+	}
+	return slices.DeleteFunc(all, func(in flood.Incident) bool { return !kept[in.ID] })
+}
+
+// chooseExchanges returns the exchanges that fit into room bytes.
+func (c *reportCollector) chooseExchanges(room int, incidents []flood.Incident) (iter.Seq[[]byte], uint64) {
+	all, left := c.exchanges.Choose(room, func(e *sample.Entry) bool {
+		return slices.ContainsFunc(incidents, func(in flood.Incident) bool { return in.Level > flood.Info && in.Concerns(e.Server, e.First) })
+	})
+	return func(yield func([]byte) bool) {
+		var text []byte
+		for i := range all {
+			if text = c.exchanges.AppendText(text[:0], &all[i]); !yield(text) {
+				return
+			}
+		}
+	}, left
+}
+
+// explainReport returns explanations of the findings and of the kinds of incidents in r.
+func explainReport(r *render.Report) ([]render.Explained, error) {
+	findings, err := listFindings()
+	if err != nil {
+		return nil, err
+	}
+	var all []render.Explained
+	add := func(id string, row any) {
+		b, wrong := manual.AppendJSON(nil, []any{row})
+		err = cmp.Or(err, wrong)
+		all = append(all, render.Explained{ID: id, JSON: b})
+	}
+	for _, f := range findings {
+		hasCode := func(x stats.Finding) bool { return x.Code.ID == f.ID }
+		isListed := func(x stats.Repeats) bool { return x.Expert.Code.ID == f.ID }
+		if slices.ContainsFunc(r.Stats.Findings, hasCode) || r.Findings != nil && slices.ContainsFunc(r.Findings.Repeats, isListed) {
+			add(f.ID, f)
+		}
+	}
+	for _, k := range manual.Kinds() {
+		if slices.ContainsFunc(r.Floods.Incidents, func(in flood.Incident) bool { return in.Kind.String() == k.ID }) {
+			add(k.ID, k)
+		}
+	}
+	return all, err
+}
+
+// reportFile is where a report goes: a file, or standard output.
+type reportFile struct {
+	out    io.Writer
+	file   *os.File // nil: standard output
+	isJSON bool
+	size   int // bytes that were written
+}
+
+// create creates the file that -o names, which is none of the captures.
+func (o *reportOptions) create(args []string, s streams) (*reportFile, error) {
+	if o.output == "json" || o.output == stdin {
+		return &reportFile{out: s.out, isJSON: o.output == "json"}, nil
+	}
+	inputs, _, err := o.listInputs(args)
+	if err != nil {
+		return nil, err
+	}
+	if isSameFile(o.output, inputs) {
+		return nil, &usageError{fmt.Errorf("-o %s: that is the capture which is read", o.output), "choose another name"}
+	}
+	f, err := file.CreateFile(o.output, o.force)
+	if err != nil {
+		return nil, err
+	}
+	return &reportFile{out: f, file: f, isJSON: strings.HasSuffix(o.output, ".json")}, nil
+}
+
+// write writes a report in the form that the name asks for.
+func (x *reportFile) write(r *render.Report) error {
+	writeJSON := func(out io.Writer) error { return jsonl.WriteReport(out, r) }
+	if x.isJSON {
+		return writeJSON(x)
+	}
+	title := "qsniff report"
+	if len(r.Files) > 0 {
+		title += ": " + r.Files[0].Name
+	}
+	return html.WriteReport(x, title, writeJSON)
+}
+
+// Write writes a piece of the report, and counts its bytes.
+func (x *reportFile) Write(b []byte) (int, error) {
+	n, err := x.out.Write(b)
+	x.size += n
+	return n, err
+}
+
+// printWritten prints what was written, and how much of it is missing.
+func (x *reportFile) printWritten(w io.Writer, left *render.ReportLeft) {
+	if x.file == nil {
+		return
+	}
+	fmt.Fprintf(w, "qsniff: wrote %s, %s", x.file.Name(), digits.Bytes(float64(x.size)))
+	if left.Exchanges > 0 {
+		fmt.Fprintf(w, ", without the details of %s (--max-size)", count(left.Exchanges, "exchange"))
+	}
+	fmt.Fprintln(w)
+}
+
+// close closes the file, and removes it if there is nothing in it.
+func (x *reportFile) close() error {
+	err := x.file.Close()
+	if x.size == 0 {
+		err = cmp.Or(err, os.Remove(x.file.Name()))
+	}
+	return err
+}
+
+// prepareAnonymized is prepareAll over packets that another run anonymises at the same time.
+// That one chooses messages.
+func (o *reportOptions) prepareAnonymized(ctx context.Context, args []string, s streams) (*job, error) {
+	in, out := io.Pipe()
+	first := o.readOptions
+	first.output, first.write = "none", writeOptions{path: stdin, anonymize: o.anonymize}
+	first.servers, first.memory, first.result = "", first.memory/2, &o.captured
+	done := make(chan error, 1)
+	go func() {
+		err := readCaptures(ctx, &first, args, streams{out, io.Discard})
+		done <- err
+		out.CloseWithError(cmp.Or(err, io.EOF))
+	}()
+	src, err := file.NewReader(in, "anonymised packets")
+	if err != nil { // the other run returns why a capture cannot be read
+		in.CloseWithError(err)
+		return nil, cmp.Or(<-done, err)
+	}
+	reg, err := newRegistry()
+	if err != nil {
+		return nil, err
+	}
+	as, err := parseDecodeAs(o.as, reg)
+	if err != nil {
+		return nil, err
+	}
+	ctx, release := withGrace(ctx, true)
+	printNotHidden(s.err)
+	return &job{ctx: ctx, io: s, src: input{Source: src}, release: func() { release(); in.Close() },
+		cfg: pipeline.Config{Source: src, Out: s.out, Registry: reg, Jobs: o.jobs, Memory: int64(o.memory), DecodeAs: as, Dedup: dedups[o.dedup], Sampled: uint32(o.sampled)}}, nil
+}
+
+const (
+	// limit: reportServers, reportClients, reportIncidents and reportFindings are how many rows it has
+	// of each. Chosen: more than anybody reads, and a megabyte at most in all.
+	reportServers   = 200
+	reportClients   = 100
+	reportIncidents = 64
+	reportFindings  = 300
+)
+
+// limit: reportSize is how long a report is without --max-size. Chosen: what a mail takes, and a
+// browser shows at once.
+const reportSize = 5 << 19

@@ -139,3 +139,9 @@ func checkWritable(paths []string) error {
 	}
 	return nil
 }
+
+// LowerPriority has everything else run before this process.
+func LowerPriority() {
+	const lowest = 19
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, lowest) // a process may always do this
+}

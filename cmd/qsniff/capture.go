@@ -1,0 +1,295 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"qsniff/capture"
+	"qsniff/capture/file"
+	"qsniff/capture/live"
+	"qsniff/capture/packet"
+	"qsniff/capture/pcapfilter"
+	"qsniff/internal/base/cli"
+	"qsniff/internal/base/display"
+	"qsniff/internal/pipeline/filter"
+)
+
+// captureOptions are the flags about interfaces, of the commands that capture.
+type captureOptions struct {
+	interfaces  []string
+	filter      string
+	autoFilter  bool
+	snap        int
+	buffer      cli.ByteSize
+	promiscuous bool
+	backend     string
+	noSandbox   bool // --no-sandbox
+
+	reopen *live.Reopen // nil: the capture ends when an interface goes
+}
+
+// isLive reports whether interfaces are named.
+func (o *captureOptions) isLive() bool { return len(o.interfaces) > 0 }
+
+// captureFilterHelp is the help of -f.
+const captureFilterHelp = "only packets that fit the `BPF` filter, in the language of tcpdump: 'udp port 27015'"
+
+// registerCapture adds the flags. about follows the help of -i.
+func (o *captureOptions) registerCapture(cmd *cobra.Command, about string) {
+	f := cmd.Flags()
+	o.backend = live.Auto.String()
+	f.StringArrayVarP(&o.interfaces, "interface", "i", nil, "capture on `IFACE`"+about+"; may be given several times; any: on all")
+	f.Var((*tzspFlag)(o), "tzsp", "receive packets that a mirror sends as TZSP (Mikrotik) to `ADDR:PORT` of this host, as in :37008; may be given several times")
+	f.StringVarP(&o.filter, "capture-filter", "f", "", captureFilterHelp)
+	f.BoolVar(&o.autoFilter, "auto-filter", false, "capture only what may be a query, and print what is not captured")
+	f.IntVarP(&o.snap, "snaplen", "s", 0, "keep `N` bytes of a packet at most (0: all)")
+	f.VarP(&o.buffer, "buffer", "B", "what the kernel holds while this program is busy (default 32M an interface)")
+	f.BoolVar(&o.promiscuous, "promiscuous", false, "capture what is meant for other hosts, too")
+	f.Var(cli.OneOf(&o.backend, "auto", "libpcap", "afpacket"), "backend", "auto takes afpacket on Linux, elsewhere libpcap")
+	f.BoolVar(&o.noSandbox, "no-sandbox", false, "keep all rights while decoding")
+	propose(cmd, "interface", completeInterfaces)
+	for _, name := range []string{"capture-filter", "snaplen", "buffer"} {
+		propose(cmd, name, cobra.NoFileCompletions)
+	}
+}
+
+// tzspFlag is the value of --tzsp: sockets, among the interfaces.
+type tzspFlag captureOptions
+
+func (o *tzspFlag) String() string { return "" }
+func (o *tzspFlag) Type() string   { return "address" }
+
+// Set adds a socket.
+func (o *tzspFlag) Set(value string) error {
+	name := live.DatagramPrefix + value
+	if err := live.CheckInterface(name); err != nil {
+		return err
+	}
+	o.interfaces = append(o.interfaces, name)
+	return nil
+}
+
+// checkCapture returns an error for flags that do not go together.
+func (o *captureOptions) checkCapture() error {
+	switch {
+	case o.filter != "" && o.autoFilter:
+		return &usageError{errors.New("-f and --auto-filter do not go together"), "only one filter can be in the kernel"}
+	case o.snap < 0 || o.snap > capture.MaxCaptured:
+		return &usageError{fmt.Errorf("-s %d: not a number of bytes of a packet", o.snap), fmt.Sprintf("from 1 to %d, or 0 for whole packets", capture.MaxCaptured)}
+	case o.buffer > math.MaxInt32:
+		return &usageError{errors.New("-B: too large a buffer"), "less than 2G"}
+	}
+	return nil
+}
+
+// openSource begins to capture. auto is the filter of --auto-filter, or nil.
+func (o *captureOptions) openSource(auto *live.AutoFilter) (*live.Source, error) {
+	backend, err := live.ParseBackend(o.backend)
+	if err != nil {
+		return nil, err
+	}
+	opt := live.Options{Interfaces: o.interfaces, Filter: o.filter, Snap: o.snap, Buffer: int(o.buffer),
+		Promiscuous: o.promiscuous, Backend: backend, AutoFilter: auto, Reopen: o.reopen}
+	src, err := live.Open(opt)
+	var wrong *live.Error
+	if placed := captureFilterError(err); err != nil && placed != err {
+		return nil, placed
+	}
+	if errors.As(err, &wrong) && errors.Is(err, live.ErrFilter) {
+		err = &usageError{err, wrong.Hint}
+	}
+	return src, err
+}
+
+// reopenWith has the capture wait for interfaces that go; report is called by the goroutine that reads.
+func (o *captureOptions) reopenWith(report func(live.Change)) {
+	o.reopen = &live.Reopen{Clock: monotonic, Report: report}
+}
+
+// fileFilter is the expression of -f for the packets of captures.
+type fileFilter struct {
+	text     string
+	expr     *pcapfilter.Expr               // nil: libpcap compiles it
+	programs map[uint16]*pcapfilter.Program // by link type
+}
+
+// newFileFilter parses the expression of -f. Rare words are left to libpcap in builds that have it.
+func newFileFilter(text string) (*fileFilter, error) {
+	f := &fileFilter{text: text, programs: map[uint16]*pcapfilter.Program{}}
+	var err error
+	if f.expr, err = pcapfilter.Parse(text); err != nil && !(file.HasLibpcap && isUnsupported(err)) {
+		return nil, captureFilterError(err)
+	}
+	return f, nil
+}
+
+// keep reports whether a packet passes. It fails if the expression asks for what the packets of
+// a link type do not have.
+func (f *fileFilter) keep(p *capture.Packet) (bool, error) {
+	link := pcapfilter.LinkOf(p.Link, p.Data)
+	program := f.programs[link]
+	if program == nil {
+		var err error
+		if program, err = f.compile(link); err != nil {
+			return false, err
+		}
+		f.programs[link] = program
+	}
+	return program.Match(p.Data, p.Wire) > 0, nil
+}
+
+func (f *fileFilter) compile(link uint16) (*pcapfilter.Program, error) {
+	at, known := pcapfilter.File(link)
+	if known && f.expr != nil {
+		p, err := f.expr.Compile(at, capture.MaxCaptured)
+		return p, captureFilterError(err)
+	}
+	if !file.HasLibpcap {
+		return nil, &usageError{fmt.Errorf("-f %s: no filter for packets of %s", f.text, packet.LinkName(link)), "-Y chooses messages of all link types"}
+	}
+	raw, err := file.CompileFilter(link, f.text)
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("-f %s: libpcap: %w", f.text, err), "docs/filters.md has the language"}
+	}
+	return pcapfilter.NewProgram(raw)
+}
+
+func isUnsupported(err error) bool {
+	var wrong *pcapfilter.Error
+	return errors.As(err, &wrong) && wrong.Unsupported
+}
+
+// captureFilterError returns the error of an expression of -f, with its place.
+func captureFilterError(err error) error {
+	var wrong *pcapfilter.Error
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	hint := wrong.Hint
+	switch {
+	case wrong.Unsupported:
+		hint = "write it in other words, or as bytes such as ether[12:2] = 0x8847; builds with libpcap have it"
+	case hint == "":
+		hint = `the language is that of tcpdump (docs/filters.md): "udp port 27015 or tcp port 27015"`
+	}
+	e := &placedError{usageError: usageError{fmt.Errorf("-f: %s", wrong.Message), hint}}
+	isPlain := !strings.ContainsFunc(wrong.Text, func(r rune) bool { return r < ' ' || r > '~' })
+	if isPlain && (wrong.End > wrong.At || wrong.At > 0) { // a line of what is none would be a forged one
+		page := strings.Split((&filter.Error{Text: wrong.Text, From: wrong.At, To: wrong.End}).Page(), "\n")
+		e.lines = page[:len(page)-1]
+	}
+	return e
+}
+
+// addCaptureFilter adds an expression to the one of -f.
+func (o *captureOptions) addCaptureFilter(text string) {
+	if o.filter != "" {
+		text = "(" + o.filter + ") and (" + text + ")"
+	}
+	o.filter = text
+}
+
+// interfaceRow is an interface in output.
+type interfaceRow struct {
+	Name      string   `json:"name"`
+	State     string   `json:"state"` // up, down
+	Addresses []string `json:"addresses"`
+	Link      string   `json:"link"`
+	LinkType  uint16   `json:"link_type"`
+	MTU       int      `json:"mtu,omitempty"`
+	Loopback  bool     `json:"loopback"`
+	Permitted bool     `json:"permitted"`
+}
+
+func newInterfaces(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "interfaces [flags]",
+		GroupID: groupReference,
+		Short:   "list what can be captured on",
+		Long: `interfaces lists the network interfaces of this host: name, state, link type, MTU and
+addresses, and says what is missing where this program may not capture. "any" stands
+for all of them.
+
+Exit status: 0 fine, 1 the system does not tell, 2 wrong usage.`,
+		Example: `  qsniff interfaces
+  qsniff interfaces -o json       for programs`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	output := addOutputFlag(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		all, err := live.Devices()
+		if err != nil {
+			return err
+		}
+		permitted := true
+		rows := make([]interfaceRow, len(all))
+		for i := range all {
+			rows[i] = newInterfaceRow(&all[i])
+			permitted = permitted && all[i].Permitted
+		}
+		if err := listInterfaces(s.out, *output, rows); err != nil {
+			return err
+		}
+		if !permitted {
+			printError(s.err, errors.New("no right to capture"), live.RightsHint())
+		}
+		return nil
+	}
+	return cmd
+}
+
+func newInterfaceRow(in *live.Device) interfaceRow {
+	state := "down"
+	if in.Up {
+		state = "up"
+	}
+	return interfaceRow{Name: in.Name, State: state, Addresses: interfaceAddresses(in), Link: packet.LinkName(in.Link),
+		LinkType: in.Link, MTU: in.MTU, Loopback: in.Loopback, Permitted: in.Permitted}
+}
+
+func interfaceAddresses(in *live.Device) []string {
+	all := make([]string, len(in.Addresses))
+	for i, a := range in.Addresses {
+		all[i] = a.String()
+	}
+	return all
+}
+
+// listInterfaces prints rows as JSON, or as a table.
+func listInterfaces(w io.Writer, output string, rows []interfaceRow) error {
+	if output == "json" {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		for i := range rows {
+			if err := enc.Encode(&rows[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  name\tstate\tMTU\tlink\taddresses")
+	for i := range rows {
+		r := &rows[i]
+		mtu := "-"
+		if r.MTU > 0 {
+			mtu = strconv.Itoa(r.MTU)
+		}
+		where := strings.Join(r.Addresses, " ")
+		if r.Name == live.Any {
+			where = "all interfaces, also later ones"
+		}
+		name := display.AppendVisible(nil, []byte(r.Name)) // anyone who starts a container can choose it
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", name, r.State, mtu, r.Link, where)
+	}
+	return t.Flush()
+}

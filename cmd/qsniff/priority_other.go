@@ -1,6 +1,0 @@
-//go:build !linux && !js
-
-package main
-
-// lowerPriority does nothing here.
-func lowerPriority() {}
