@@ -449,6 +449,8 @@ var arrivals = []arrival{
 	{name: "an interface 700 ms late, ordered by stamps", files: late(700_000_000, true)},
 	{name: "an interface 50 ms early, ordered by stamps", files: late(-50_000_000, true)},
 	{name: "container", files: on(testpcap.LinkSLL2, 1, traffic.Container[0], traffic.Container[1], counted)},
+	{name: "container, old header", files: on(testpcap.LinkSLL, 1, traffic.Container[0], traffic.Container[1], counted)},
+	{name: "container, old header, no id", files: on(testpcap.LinkSLL, 1, traffic.Container[0], traffic.Container[1], zero)},
 	{name: "offload", files: merged, differs: "ten requests have the time of the last one, so the attack begins with one more",
 		want: func(w *arrived) { w.Attacked++ }},
 	{name: "VLAN", files: framed(testpcap.Link{Type: testpcap.LinkEthernet, VLANs: []uint16{7}}, nil)},

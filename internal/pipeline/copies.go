@@ -186,15 +186,16 @@ func (c *copies) isCopy(it *item, p *capture.Packet, seed uint64) bool {
 // isCopyAt reports whether a packet, or what was joined from fragments, is a copy that was captured at
 // a place. It gets the addresses that clients know.
 func (c *copies) isCopyAt(at uint8, it *item, seed uint64) bool {
+	times := uint8(1)
 	if c.translations.n > 0 {
-		c.translations.apply(&it.Packet)
+		times = c.translations.apply(&it.Packet)
 	}
 	sum := sumOf(seed, &it.Packet)
 	if c.originals == nil {
 		c.originals = make([][2]original, pairsRemembered)
 	}
 	place := &c.places.all[at]
-	repeats := place.repeats
+	repeats := max(place.repeats, times)
 	if c.mode == DedupOn && it.IPID != 0 {
 		repeats = max(repeats, 2)
 	}

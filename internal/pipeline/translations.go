@@ -27,7 +27,7 @@ import (
 type translations struct {
 	n          int // of known
 	version    int // changes with known
-	known      [2 * maxTranslations]translation
+	known      [2 * maxTranslations]knownTranslation
 	nTwins     int
 	twins      [4 * groupsOfCensus]twin
 	candidates [maxCandidates]candidate
@@ -49,6 +49,13 @@ const (
 // translation is one address that the host translates.
 type translation struct{ inner, outer netip.AddrPort }
 
+// knownTranslation is one, and how many times each packet from and to the inner address is captured at one place, at
+// least 1: the old Linux cooked header does not distinguish the container's interface and the bridge.
+type knownTranslation struct {
+	translation
+	from, to uint8
+}
+
 // twin is a packet that may come again with another address of one end.
 type twin struct {
 	key       uint64 // of all but that end; 0: none
@@ -58,6 +65,11 @@ type twin struct {
 	ttl       uint8
 	isReply   bool // the source is what may change
 	isMatched bool
+	times     uint8 // how many times it was captured at the place
+	// other is the address that it came again with, at the place otherPlace so many times.
+	other      netip.AddrPort
+	otherPlace uint8
+	otherTimes uint8
 }
 
 // candidate is a pair of addresses that may be one.
@@ -91,16 +103,26 @@ func (t *translations) match(key uint64, it *item, end netip.AddrPort, place uin
 		if x.key == 0 {
 			if t.nTwins < len(t.twins)/2 {
 				t.nTwins++
-				*x = twin{key: key, nanos: it.nanos, end: end, place: place, ttl: it.TTL, isReply: isReply}
+				*x = twin{key: key, nanos: it.nanos, end: end, place: place, ttl: it.TTL, isReply: isReply, times: 1}
 			}
 			return
 		}
 		if x.key != key {
 			continue
 		}
-		if x.end != end && x.place != place && x.ttl == it.TTL+1 && it.nanos >= x.nanos && it.nanos-x.nanos <= int64(copyWindow) {
-			x.isMatched = true
+		isSoon := it.nanos >= x.nanos && it.nanos-x.nanos <= int64(copyWindow)
+		switch {
+		case !isSoon:
+		case x.end != end && x.place != place && x.ttl == it.TTL+1:
+			if !x.isMatched {
+				x.isMatched, x.other, x.otherPlace = true, end, place
+			}
+			if x.other == end && x.otherPlace == place {
+				x.otherTimes = min(x.otherTimes+1, maxRepeats)
+			}
 			t.note(x, end)
+		case x.end == end && x.place == place && x.ttl == it.TTL:
+			x.times = min(x.times+1, maxRepeats)
 		}
 		return
 	}
@@ -132,7 +154,7 @@ func (t *translations) note(x *twin, end netip.AddrPort) {
 func (t *translations) judge(until int64) {
 	for i := range t.candidates {
 		if c := &t.candidates[i]; c.isSeen() && t.isOfAllReplies(c.inner, until) {
-			t.learn(c.translation)
+			t.learn(knownTranslation{c.translation, t.timesOf(c.inner, true, until), t.timesOf(c.inner, false, until)})
 		}
 	}
 }
@@ -156,19 +178,43 @@ func (t *translations) isOfAllReplies(inner netip.AddrPort, until int64) bool {
 	return matched*100 >= all*translatedPercent
 }
 
+// timesOf returns how many times nearly all packets from an inner address, or to it, were captured at one place, 1 if
+// they differ. Where a sender repeats packets itself, how many copies there are of one cannot be seen.
+func (t *translations) timesOf(inner netip.AddrPort, isReply bool, until int64) uint8 {
+	all, of := 0, [maxRepeats + 1]int{}
+	for i := range t.twins {
+		x := &t.twins[i]
+		switch {
+		case x.isReply != isReply || x.nanos > until:
+		case isReply && x.end == inner:
+			all++
+			of[x.times]++
+		case !isReply && x.other == inner && x.times == 1:
+			all++
+			of[x.otherTimes]++
+		}
+	}
+	for n := uint8(2); n <= maxRepeats; n++ {
+		if of[n]*100 >= all*translatedPercent && of[n] > 0 {
+			return n
+		}
+	}
+	return 1
+}
+
 // learn adds a translation. A server that has several outer addresses is known by the first one. A
 // container that was started anew may have the address of another one: then the older translation is
 // seen no more, and the newer one takes its place.
-func (t *translations) learn(x translation) {
+func (t *translations) learn(x knownTranslation) {
 	y := t.slot(x.inner)
 	switch old := *y; {
-	case old.inner == x.inner && old.outer == x.outer, t.find(x.outer) != nil:
+	case old.translation == x.translation, t.find(x.outer) != nil:
 		return
-	case old.inner == x.inner && t.isSeenNow(old):
-		x.inner, x.outer = x.outer, old.outer
+	case old.inner == x.inner && t.isSeenNow(old.translation):
+		x = knownTranslation{translation{x.outer, old.outer}, 1, 1}
 		y = t.slot(x.inner)
 	case old.inner == x.inner:
-		y.outer = x.outer
+		*y = x
 		t.version++
 		return
 	}
@@ -185,7 +231,7 @@ func (t *translations) isSeenNow(x translation) bool {
 }
 
 // slot returns the entry of an address, or the free one for it.
-func (t *translations) slot(inner netip.AddrPort) *translation {
+func (t *translations) slot(inner netip.AddrPort) *knownTranslation {
 	for i := endHash(inner.Addr().As16()) + uint64(inner.Port()); ; i++ {
 		if x := &t.known[i%uint64(len(t.known))]; x.inner == inner || !x.inner.IsValid() {
 			return x
@@ -194,21 +240,24 @@ func (t *translations) slot(inner netip.AddrPort) *translation {
 }
 
 // find returns the translation of an address, nil if there is none.
-func (t *translations) find(inner netip.AddrPort) *translation {
+func (t *translations) find(inner netip.AddrPort) *knownTranslation {
 	if x := t.slot(inner); x.inner.IsValid() {
 		return x
 	}
 	return nil
 }
 
-// apply gives a packet the addresses that clients know.
-func (t *translations) apply(p *packet.Packet) {
+// apply gives a packet the addresses that clients know. It returns how many times the packet is captured at its place as
+// far as that follows from its addresses, at least 1.
+func (t *translations) apply(p *packet.Packet) (times uint8) {
+	times = 1
 	if x := t.find(p.Src); x != nil {
-		p.Src = x.outer
+		p.Src, times = x.outer, x.from
 	}
 	if x := t.find(p.Dst); x != nil {
-		p.Dst = x.outer
+		p.Dst, times = x.outer, max(times, x.to)
 	}
+	return times
 }
 
 // list returns the translations, in the order of the outer addresses.

@@ -92,7 +92,7 @@ type Frame struct {
 }
 
 // Capture returns the frames of traffic on a host, by time: each packet at each hop of its direction.
-// inside is the address of the server in its container. With testpcap.LinkSLL2 the file has one interface.
+// inside is the address of the server in its container. With cooked headers the file has one interface.
 func Capture(all []Packet, link int, in, out []Hop, inside netip.AddrPort) (frames []Frame) {
 	for _, p := range all {
 		hops := in
@@ -109,7 +109,16 @@ func Capture(all []Packet, link int, in, out []Hop, inside netip.AddrPort) (fram
 				d.Dst = inside
 			}
 			f := Frame{Nanos: p.Nanos + h.Delay, Iface: h.Iface, Data: d.Frame(testpcap.Link{Type: uint16(link)})}
-			if link == testpcap.LinkSLL2 {
+			switch link {
+			case testpcap.LinkSLL: // no interface, but the sender's address: inside it is the bridge's or the container's
+				f.Data[1], f.Data[11], f.Iface = 0, byte(h.Iface), 0
+				if h.Inside {
+					f.Data[11] = 9
+				}
+				if h.IsSent {
+					f.Data[1] = 4
+				}
+			case testpcap.LinkSLL2:
 				binary.BigEndian.PutUint32(f.Data[4:], h.Iface)
 				f.Data[10], f.Iface = 0, 0
 				if h.IsSent {
