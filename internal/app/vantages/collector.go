@@ -51,9 +51,11 @@ func (e exchangeID) Hash(seed uint64) uint64 { return lru.Mix(seed, uint64(e)) }
 
 // Evicted counts what was evicted before the end of a capture.
 type Evicted struct {
-	Servers, Answers, Paths uint64 // servers, and series of either kind
-	Trips                   uint64 // handshakes and echoes that waited for their second packet
-	Repeated                uint64 // exchanges with repeated requests: the time of their answer counts
+	Servers  uint64 `json:"servers_evicted" jsonschema:"servers, evicted"`
+	Answers  uint64 `json:"answers_evicted" jsonschema:"series of answers, evicted"`
+	Paths    uint64 `json:"paths_evicted" jsonschema:"series of handshakes and echoes, evicted"`
+	Trips    uint64 `json:"trips_evicted" jsonschema:"handshakes and echoes, evicted before their second packet"`
+	Repeated uint64 `json:"repeated_evicted" jsonschema:"exchanges with repeated requests, evicted"` // the time of their answer counts
 }
 
 // Capture is what a capture shows.

@@ -296,14 +296,19 @@ type Server struct {
 	Seconds  uint64 // in which a packet was refused for the limit of all
 	Overruns uint64 // times that the engine dropped all addresses, as more than MaxTracked had a window
 
-	Clients        uint64 // proven ones
-	ClientsRefused uint64 // at least once
-	ShutOut        uint64 // each time
-	ClientRequests uint64
-	ClientRefusals uint64
+	OfProven
 
 	TopClients []Source // the most refused of the proven ones
 	TopSources []Source // the most refused of the others
+}
+
+// OfProven counts the proven clients of a server. Its tags are those of the JSON output.
+type OfProven struct {
+	Clients        uint64 `json:"proven" jsonschema:"proven sources"`
+	ClientsRefused uint64 `json:"refused" jsonschema:"those that were refused something"` // at least once
+	ShutOut        uint64 `json:"shut_out" jsonschema:"those that got nothing"`
+	ClientRequests uint64 `json:"requests" jsonschema:"their requests"`
+	ClientRefusals uint64 `json:"requests_refused" jsonschema:"those refused"`
 }
 
 // Refused returns how many packets would have been refused.

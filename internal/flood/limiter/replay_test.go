@@ -103,20 +103,20 @@ func TestClients(t *testing.T) {
 		do   func(r *Replay)
 		want Server // the counts of clients
 	}{
-		{"got through", func(r *Replay) { ask(r, 0); prove(r, 0) }, Server{Clients: 1, ClientRequests: 2}},
+		{"got through", func(r *Replay) { ask(r, 0); prove(r, 0) }, Server{OfProven: OfProven{Clients: 1, ClientRequests: 2}}},
 		{"refused in part", func(r *Replay) { ask(r, 0); prove(r, 0); ask(r, s) },
-			Server{Clients: 1, ClientsRefused: 1, ClientRequests: 3, ClientRefusals: 1}},
+			Server{OfProven: OfProven{Clients: 1, ClientsRefused: 1, ClientRequests: 3, ClientRefusals: 1}}},
 		{"shut out, proven after it", func(r *Replay) { flood(r, 6, 0, server1, 0); ask(r, s); prove(r, s) },
-			Server{Clients: 1, ClientsRefused: 1, ShutOut: 1, ClientRequests: 2, ClientRefusals: 2}},
+			Server{OfProven: OfProven{Clients: 1, ClientsRefused: 1, ShutOut: 1, ClientRequests: 2, ClientRefusals: 2}}},
 		{"refused, flooded, proven", func(r *Replay) {
 			flood(r, 6, 0, server1, 0)
 			ask(r, s)
 			flood(r, maxSources/2, 100, server1, s)
 			prove(r, s)
 		},
-			Server{Clients: 1, ClientsRefused: 1, ShutOut: 1, ClientRequests: 2, ClientRefusals: 2}},
+			Server{OfProven: OfProven{Clients: 1, ClientsRefused: 1, ShutOut: 1, ClientRequests: 2, ClientRefusals: 2}}},
 		{"proven, flooded", func(r *Replay) { prove(r, 0); flood(r, 2*maxSources, 100, server1, s); ask(r, 2*s) },
-			Server{Clients: 1, ClientsRefused: 1, ClientRequests: 2, ClientRefusals: 1}},
+			Server{OfProven: OfProven{Clients: 1, ClientsRefused: 1, ClientRequests: 2, ClientRefusals: 1}}},
 		{"never proven", func(r *Replay) { flood(r, 6, 0, server1, 0); ask(r, s) }, Server{}},
 	}
 	for _, tt := range tests {

@@ -3,70 +3,72 @@ package jsonl
 import (
 	"net/netip"
 
-	"qsniff/internal/base/jsonw"
 	"qsniff/internal/flood"
 	"qsniff/internal/render"
 	"qsniff/internal/track/stats"
 )
 
+// repeatedFinding is what is wrong or notable, with its repeats. AppendRecord writes those among messages.
+type repeatedFinding struct {
+	runHead
+	Event        eventName    `json:"event,omitempty" jsonschema:"in --tell FILE: what happened to the finding"`
+	Thread       text         `json:"thread,omitempty" jsonschema:"in --tell FILE: the same in all events of the finding"`
+	ID           findingID    `json:"id" jsonschema:"stable id: qsniff explain ID"`
+	Severity     severityName `json:"severity" jsonschema:"how much it matters"`
+	Fault        faultName    `json:"fault" jsonschema:"the party to look at"`
+	Time         *moment      `json:"time,omitempty" jsonschema:"of the first one"`
+	Last         *moment      `json:"last,omitempty" jsonschema:"of the last one, where repeats are one line"`
+	Frame        frame        `json:"frame,omitempty" jsonschema:"packet that decided the first one, in findings"`
+	Frames       []frame      `json:"frames" jsonschema:"packets that show it, the first few"`
+	Server       string       `json:"server,omitempty" jsonschema:"the server that it is about, without a port where it had several"`
+	Client       string       `json:"client,omitempty" jsonschema:"the client, without a port where it had several"`
+	Text         text         `json:"text" jsonschema:"the finding in a sentence, with the figures of the first one"`
+	Count        uint64       `json:"count" jsonschema:"repeats between the same ends"`
+	EvictedPairs uint64       `json:"evicted_pairs,omitempty" jsonschema:"of a line for all ends that were evicted from the table: how many"`
+}
+
 // AppendFindings appends a line for each finding, with the number of its repeats between the
 // same server and client. Of pairs that were evicted there is one line for each kind, with
 // their number.
 func AppendFindings(dst []byte, f *render.Findings) []byte {
-	w := writer{dst: dst}
 	for i := range f.Repeats {
-		w.openFinding()
-		w.writeInterrupted(&f.Run)
-		w.writeFinding(&f.Repeats[i])
+		x := findingOf(&f.Repeats[i])
+		x.Interrupted = interruptionOf(&f.Run)
+		dst = appendLine(dst, x)
 	}
-	return w.dst
+	return dst
 }
 
 // AppendFindingEvent appends an event of a finding that repeats as a line, with its repeats up to
 // that time: event is one of those of incidents.
 func AppendFindingEvent(dst []byte, thread string, event flood.Event, r *stats.Repeats) []byte {
-	w := writer{dst: dst}
-	w.openFinding()
-	w.text("event", event.String())
-	w.writeThread(thread)
-	w.writeFinding(r)
-	return w.dst
+	x := findingOf(r)
+	x.Event, x.Thread = eventName(event.String()), text(thread)
+	return appendLine(dst, x)
 }
 
-func (w *writer) openFinding() {
-	w.open('{')
-	w.uint("schema", schema)
-	w.text("record", "finding")
+func findingOf(r *stats.Repeats) *repeatedFinding {
+	return &repeatedFinding{
+		runHead:      runHead{named: named{schema, "finding"}},
+		ID:           findingID(r.Expert.Code.ID),
+		Severity:     severityName(r.Expert.Severity.String()),
+		Fault:        faultName(r.Expert.Code.Fault.String()),
+		Time:         new(moment(r.First)),
+		Last:         new(moment(r.Last)),
+		Frame:        frame(r.Frame),
+		Frames:       transform(r.Frames, func(f *uint64) frame { return frame(*f) }),
+		Server:       shortEnd(r.Server),
+		Client:       shortEnd(r.Client),
+		Text:         text(r.AppendText(nil)),
+		Count:        r.Count,
+		EvictedPairs: r.Evicted,
+	}
 }
 
-// writeFinding appends the members that both forms have, and ends the line.
-func (w *writer) writeFinding(r *stats.Repeats) {
-	w.text("id", r.Expert.Code.ID)
-	w.text("severity", r.Expert.Severity.String())
-	w.text("fault", r.Expert.Code.Fault.String())
-	w.time("time", r.First)
-	w.time("last", r.Last)
-	if r.Frame > 0 {
-		w.uint("frame", r.Frame)
+// shortEnd returns one end of a flow, without a port where it had several; empty if there is none.
+func shortEnd(end netip.AddrPort) string {
+	if !end.IsValid() {
+		return ""
 	}
-	w.key("frames")
-	w.dst = appendFrames(append(w.dst, '['), r.Frames)
-	w.end("server", r.Server)
-	w.end("client", r.Client)
-	w.key("text")
-	w.dst, _ = jsonw.String(w.dst, r.AppendText(nil))
-	w.uint("count", r.Count)
-	if r.Evicted > 0 {
-		w.uint("evicted_pairs", r.Evicted)
-	}
-	w.close('}')
-	w.dst = append(w.dst, '\n')
-}
-
-// end writes one end of a flow, if there is any. It has no port where it had several.
-func (w *writer) end(name string, end netip.AddrPort) {
-	if end.IsValid() {
-		w.key(name)
-		w.dst = append(appendEnd(append(w.dst, '"'), end), '"')
-	}
+	return string(appendEnd(nil, end))
 }

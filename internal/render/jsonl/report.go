@@ -200,8 +200,8 @@ func (w *writer) writeTimeline(t *stats.TimelineSummary) {
 		w.writeRow(&t.Kinds[i])
 	})
 	w.list("servers", len(t.Servers), func(i int) {
-		if x := &t.Servers[i]; !x.IsRest {
-			w.end("server", x.Server)
+		if x := &t.Servers[i]; !x.IsRest && x.Server.IsValid() {
+			w.text("server", shortEnd(x.Server))
 		}
 		w.writeRow(&t.Servers[i])
 		w.writePartners(&t.Servers[i])

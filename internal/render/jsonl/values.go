@@ -1,7 +1,6 @@
 package jsonl
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/netip"
 	"reflect"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"qsniff/internal/app/diff"
+	"qsniff/internal/app/vantages"
 	"qsniff/internal/base/jsonw"
 )
 
@@ -40,9 +40,16 @@ type (
 	// fieldValue is the value of a field, or the bytes of one.
 	fieldValue json.RawMessage
 
-	wayName   string
-	className string
-	sideName  string
+	wayName      string
+	className    string
+	sideName     string
+	verdictName  string
+	originName   string
+	findingID    string
+	severityName string
+	faultName    string
+	eventName    string
+	levelName    string
 )
 
 func (t text) MarshalJSON() ([]byte, error) { return jsonw.Text(nil, string(t)), nil }
@@ -95,13 +102,12 @@ func transform[T, U any](all []T, f func(*T) U) []U {
 
 // appendLine appends a record and the end of its line.
 func appendLine(dst []byte, record any) []byte {
-	out := bytes.NewBuffer(dst)
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(record); err != nil {
+	line, err := json.Marshal(record)
+	if err != nil {
 		panic(err) // a type without a form in JSON: a mistake that the first record shows
 	}
-	return out.Bytes()
+	dst = append(dst, line...)
+	return append(dst, '\n')
 }
 
 // named begins the records that have a name.
@@ -112,8 +118,18 @@ type named struct {
 
 // Types are the types of records, by name.
 var Types = map[string]reflect.Type{
-	"summary":    reflect.TypeFor[diffSummary](),
-	"difference": reflect.TypeFor[difference](),
+	"summary":        reflect.TypeFor[diffSummary](),
+	"difference":     reflect.TypeFor[difference](),
+	"extent":         reflect.TypeFor[extent](),
+	"finding":        reflect.TypeFor[repeatedFinding](),
+	"interrupted":    reflect.TypeFor[interrupted](),
+	"limits":         reflect.TypeFor[limits](),
+	"other_traffic":  reflect.TypeFor[otherTraffic](),
+	"polls":          reflect.TypeFor[polls](),
+	"proven":         reflect.TypeFor[proven](),
+	"rules":          reflect.TypeFor[rules](),
+	"vantage_server": reflect.TypeFor[vantageServer](),
+	"vantages":       reflect.TypeFor[vantagesRecord](),
 }
 
 // Forms are the forms of those values in the schema, which defines what they refer to.
@@ -128,6 +144,15 @@ var Forms = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[optionalEnd]():    {AnyOf: []*jsonschema.Schema{ref("end"), {Type: "null"}}},
 	reflect.TypeFor[onlyTrue]():       {Const: new(any(true))},
 	reflect.TypeFor[fieldValue]():     {Types: []string{"string", "number", "null"}},
+	reflect.TypeFor[netip.Addr]():     {Type: "string", Pattern: `^[0-9a-f:.]+(%.+)?$`},
+	reflect.TypeFor[interruption]():   ref("extent"),
+	reflect.TypeFor[findingID]():      ref("id"),
+	reflect.TypeFor[severityName]():   ref("severity"),
+	reflect.TypeFor[faultName]():      ref("fault"),
+	reflect.TypeFor[eventName]():      ref("event"),
+	reflect.TypeFor[levelName]():      ref("level"),
+	reflect.TypeFor[verdictName]():    {Enum: names(vantages.Unanswered, vantages.Flat)},
+	reflect.TypeFor[originName]():     {Enum: names(vantages.Answers, vantages.Echoes)},
 	reflect.TypeFor[wayName]():        {Enum: names(diff.UnknownWay, diff.ToClient)},
 	reflect.TypeFor[className]():      {Enum: names(diff.Retransmitted, diff.AnsweredBetween)},
 	reflect.TypeFor[sideName]():       {Enum: []any{"edge", "host"}},

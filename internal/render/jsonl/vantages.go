@@ -1,103 +1,154 @@
 package jsonl
 
 import (
+	"net/netip"
+
 	"qsniff/internal/app/vantages"
-	"qsniff/internal/base/jsonw"
 	"qsniff/internal/render"
 )
 
 // AppendVantages appends a line with the captures, and a line for each server that at least two of them asked.
 func AppendVantages(dst []byte, x *render.Vantages) []byte {
-	w := writer{dst: dst}
-	w.open('{')
-	w.uint("schema", schema)
-	w.text("record", "vantages")
-	w.list("captures", len(x.Captures), func(i int) { w.writeVantage(&x.Captures[i]) })
-	w.uint("unread", uint64(x.Unread))
-	w.uint("servers", uint64(len(x.Servers)))
-	w.close('}')
-	w.dst = append(w.dst, '\n')
+	dst = appendLine(dst, vantagesRecord{
+		named:    named{schema, "vantages"},
+		Captures: transform(x.Captures, captureOf),
+		Unread:   uint64(x.Unread),
+		Servers:  uint64(len(x.Servers)),
+	})
 	for i := range x.Servers {
-		w.writeVantageServer(&x.Servers[i])
+		dst = appendLine(dst, vantageServerOf(&x.Servers[i]))
 	}
-	return w.dst
+	return dst
 }
 
-// writeVantage writes what a capture came to.
-func (w *writer) writeVantage(v *render.Vantage) {
-	w.key("name")
-	w.dst, _ = jsonw.String(w.dst, []byte(v.Name))
-	w.writeInterrupted(&v.Run)
-	w.uint("packets", v.Run.Packets)
-	w.uint("messages", v.Run.Messages)
+type vantagesRecord struct {
+	named
+	Captures []vantageCapture `json:"captures" jsonschema:"in the order in which they were given"`
+	Unread   uint64           `json:"unread" jsonschema:"captures that Ctrl-C left unread"`
+	Servers  uint64           `json:"servers" jsonschema:"that at least two captures asked"`
+}
+
+type vantageCapture struct {
+	Name        text          `json:"name" jsonschema:"as it was given"`
+	Interrupted *interruption `json:"interrupted,omitempty" jsonschema:"how far the run came, if Ctrl-C ended it"`
+	Packets     uint64        `json:"packets" jsonschema:"in it"`
+	Messages    uint64        `json:"messages" jsonschema:"in it"`
+	First       *moment       `json:"first,omitempty" jsonschema:"of its first packet"`
+	Last        *moment       `json:"last,omitempty" jsonschema:"of its last packet"`
+	Dropped     uint64        `json:"dropped" jsonschema:"packets that the capturing program lost"`
+	vantages.Evicted
+}
+
+func captureOf(v *render.Vantage) vantageCapture {
+	c := vantageCapture{
+		Name:        text(v.Name),
+		Interrupted: interruptionOf(&v.Run),
+		Packets:     v.Run.Packets,
+		Messages:    v.Run.Messages,
+		Dropped:     v.Run.Dropped,
+		Evicted:     v.Evicted,
+	}
 	if v.Run.Packets > 0 {
-		w.time("first", v.Run.First)
-		w.time("last", v.Run.Last)
+		c.First, c.Last = new(moment(v.Run.First)), new(moment(v.Run.Last))
 	}
-	w.uint("dropped", v.Run.Dropped)
-	w.uint("servers_evicted", v.Evicted.Servers)
-	w.uint("answers_evicted", v.Evicted.Answers)
-	w.uint("paths_evicted", v.Evicted.Paths)
-	w.uint("trips_evicted", v.Evicted.Trips)
-	w.uint("repeated_evicted", v.Evicted.Repeated)
+	return c
 }
 
-// writeVantageServer writes how a server answers at each capture, and what that comes to.
-func (w *writer) writeVantageServer(s *vantages.Server) {
-	w.open('{')
-	w.uint("schema", schema)
-	w.text("record", "vantage_server")
-	w.text("server", s.Addr.String())
-	w.text("verdict", s.Verdict.String())
+// vantageServer is how a server answers at each capture, and what that comes to.
+type vantageServer struct {
+	named
+	Server        netip.AddrPort `json:"server" jsonschema:"that at least two captures asked"`
+	Verdict       verdictName    `json:"verdict" jsonschema:"what that comes to"`
+	Protocol      string         `json:"protocol,omitempty" jsonschema:"of the answers that were judged"`
+	Message       string         `json:"message,omitempty" jsonschema:"type of these"`
+	Near          *uint64        `json:"near,omitempty" jsonschema:"capture with the shorter path"`
+	Far           *uint64        `json:"far,omitempty" jsonschema:"capture with the longer path"`
+	AnswersDiffer *quantity      `json:"answers_differ_ms,omitempty" jsonschema:"larger difference of least and median times of answers"`
+	PathsDiffer   *quantity      `json:"paths_differ_ms,omitempty" jsonschema:"difference of the least times of paths"`
+	Needed        *quantity      `json:"needed_ms,omitempty" jsonschema:"what paths must differ by to be judged"`
+	Sooner        *bool          `json:"sooner,omitempty" jsonschema:"whether answers at far come sooner than the path allows"`
+	Points        []vantagePoint `json:"points" jsonschema:"by capture"`
+	Findings      []foundHere    `json:"findings,omitempty" jsonschema:"what is notable"`
+}
+
+// foundHere is a finding in a record of what it is about.
+type foundHere struct {
+	ID       findingID    `json:"id" jsonschema:"stable id: qsniff explain ID"`
+	Severity severityName `json:"severity" jsonschema:"how much it matters"`
+	Fault    faultName    `json:"fault" jsonschema:"the party to look at"`
+	Text     text         `json:"text" jsonschema:"the finding in a sentence"`
+}
+
+func vantageServerOf(s *vantages.Server) *vantageServer {
+	x := &vantageServer{
+		named:   named{schema, "vantage_server"},
+		Server:  s.Addr,
+		Verdict: verdictName(s.Verdict.String()),
+		Points:  transform(s.Points, vantagePointOf),
+	}
 	if s.Verdict > vantages.Unanswered {
-		w.writeKind(s.Answer[0].Protocol(), s.Answer[0].Name())
+		x.Protocol, x.Message = s.Answer[0].Protocol(), s.Answer[0].Name()
 	}
 	if s.Verdict > vantages.NoPath {
-		w.uint("near", uint64(s.Near))
-		w.uint("far", uint64(s.Far))
-		w.millis("answers_differ_ms", s.AnswersDiffer)
-		w.millis("paths_differ_ms", s.PathsDiffer)
-		w.millis("needed_ms", s.Needed)
-		w.bool("sooner", s.IsSooner)
+		x.Near, x.Far = new(uint64(s.Near)), new(uint64(s.Far))
+		x.AnswersDiffer = new(millis(s.AnswersDiffer))
+		x.PathsDiffer = new(millis(s.PathsDiffer))
+		x.Needed = new(millis(s.Needed))
+		x.Sooner = &s.IsSooner
 	}
-	w.list("points", len(s.Points), func(i int) {
-		p := &s.Points[i]
-		w.uint("capture", uint64(p.Capture))
-		w.uint("asked", p.Asked)
-		w.uint("answered", p.Answered)
-		w.list("answers", len(p.Answers), func(j int) { w.writeVantageTimes(&p.Answers[j]) })
-		if p.Path != nil {
-			w.object("path")
-			w.writeVantageTimes(p.Path)
-			w.close('}')
-		}
-	})
 	if e, ok := s.Finding(); ok {
-		w.list("findings", 1, func(int) {
-			w.text("id", e.Code.ID)
-			w.text("severity", e.Severity.String())
-			w.text("fault", e.Code.Fault.String())
-			w.text("text", string(e.AppendText(nil)))
-		})
+		x.Findings = []foundHere{{
+			findingID(e.Code.ID),
+			severityName(e.Severity.String()),
+			faultName(e.Code.Fault.String()),
+			text(e.AppendText(nil)),
+		}}
 	}
-	w.close('}')
-	w.dst = append(w.dst, '\n')
+	return x
 }
 
-// writeVantageTimes writes a series of times.
-func (w *writer) writeVantageTimes(s *vantages.Series) {
-	w.text("of", s.Origin.String())
+// vantagePoint is what one capture shows of a server.
+type vantagePoint struct {
+	Capture  uint64         `json:"capture" jsonschema:"index in captures, from 0"`
+	Asked    uint64         `json:"asked" jsonschema:"exchanges in which it was asked"`
+	Answered uint64         `json:"answered" jsonschema:"of them with an answer"`
+	Answers  []vantageTimes `json:"answers" jsonschema:"times by kind of answer"`
+	Path     *vantageTimes  `json:"path,omitempty" jsonschema:"what shows how long the path is"`
+}
+
+func vantagePointOf(p *vantages.Point) vantagePoint {
+	x := vantagePoint{uint64(p.Capture), p.Asked, p.Answered, transform(p.Answers, vantageTimesOf), nil}
+	if p.Path != nil {
+		x.Path = new(vantageTimesOf(p.Path))
+	}
+	return x
+}
+
+// vantageTimes is a series of times.
+type vantageTimes struct {
+	Of       originName `json:"of" jsonschema:"what was timed"`
+	Protocol string     `json:"protocol,omitempty" jsonschema:"of an answer"`
+	Message  string     `json:"message,omitempty" jsonschema:"type of an answer"`
+	Port     uint16     `json:"port,omitempty" jsonschema:"of the server or its host"`
+	Count    uint64     `json:"count" jsonschema:"how many there were"`
+	Least    quantity   `json:"least_ms" jsonschema:"the shortest time"`
+	Median   quantity   `json:"median_ms" jsonschema:"the usual time"`
+	TTL      uint8      `json:"ttl,omitempty" jsonschema:"time to live of the fastest reply"`
+	Frame    frame      `json:"frame" jsonschema:"of the fastest reply, in that capture"`
+}
+
+func vantageTimesOf(s *vantages.Series) vantageTimes {
+	x := vantageTimes{
+		Of:     originName(s.Origin.String()),
+		Port:   s.End.Port(),
+		Count:  s.Count,
+		Least:  millis(s.Least),
+		Median: millis(s.Median),
+		TTL:    s.TTL,
+		Frame:  frame(s.Frame),
+	}
 	if s.Origin == vantages.Answers {
-		w.writeKind(s.Protocol(), s.Name())
+		x.Protocol, x.Message = s.Protocol(), s.Name()
 	}
-	if port := s.End.Port(); port > 0 {
-		w.uint("port", uint64(port))
-	}
-	w.uint("count", s.Count)
-	w.millis("least_ms", s.Least)
-	w.millis("median_ms", s.Median)
-	if s.TTL > 0 {
-		w.uint("ttl", uint64(s.TTL))
-	}
-	w.uint("frame", s.Frame)
+	return x
 }

@@ -43,13 +43,14 @@ func ofType(t reflect.Type) (s shape) {
 	return s
 }
 
-// adapt gives the properties of s their promise, and takes from lists and optional members the null that
+// adapt gives the properties of s their promise, as only stable ones are required, and takes from lists and optional members the null that
 // jsonschema gives them: these are empty or absent instead.
 func adapt(s *jsonschema.Schema) {
 	for name, p := range s.Properties {
 		promise := stable
 		if doc, ok := strings.CutPrefix(p.Description, experimental+": "); ok {
 			p.Description, promise = doc, experimental
+			s.Required = slices.DeleteFunc(s.Required, func(x string) bool { return x == name })
 		}
 		p.Extra = map[string]any{"x-stability": promise}
 		if !slices.Contains(s.Required, name) {
@@ -71,7 +72,10 @@ func dropNull(s *jsonschema.Schema) {
 	if len(s.Types) == 0 || s.Types[0] != "null" {
 		return
 	}
-	if s.Types = s.Types[1:]; len(s.Types) == 1 {
+	switch s.Types = s.Types[1:]; len(s.Types) {
+	case 0: // of a reference
+		s.Types = nil
+	case 1:
 		s.Type, s.Types = s.Types[0], nil
 	}
 }

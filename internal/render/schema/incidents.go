@@ -46,23 +46,3 @@ func incidentRecord() shape {
 			"with --explain: how much evidence there is, which decides between verdicts"),
 		trial("features", mapOf(orNull(number)), "with --explain: what was measured; null where it could not be"))
 }
-
-func otherTrafficRecord() shape {
-	return record("other_traffic", 1, must("query_floods", count, "floods of queries that were found"), must("other_floods", count, "other floods that were found"),
-		must("packets", count, "packets that are no queries"), must("bytes", count, "their bytes"), must("session_peak_qps", count, "packets of games in their busiest second"),
-		may("peak_qps", count, "packets in the busiest second of a host"), may("peak_bytes", count, "their bytes"), may("class", text, "what most of them are"), may("target", ref("target"), "the host"))
-}
-
-// ruleShape is a rule of the detector.
-func ruleShape() shape {
-	return object(must("name", text, "of the rule"), may("level", ref("level"), "of its incidents"), must("doc", text, "what it means"),
-		must("needs", list(object(may("feature", text, "what is compared"), must("is", text, "how"), must("value", number, "with what"), may("threshold", text, "that sets the value"), must("doc", text, "in words"))), "what must hold"),
-		must("signs", list(object(must("points", number, "of evidence"), must("doc", text, "for what"))), "what adds to the confidence"))
-}
-
-func rulesRecord() shape {
-	named := list(object(must("name", text, "of the feature"), must("doc", text, "what it measures")))
-	return object(must("schema", constant(1), "version of the output format"),
-		must("thresholds", list(object(must("name", text, "of the threshold"), must("value", text, "in this run"), must("default", text, "without a file of thresholds"), must("doc", text, "what it limits"))), "what users set"),
-		trial("rules", list(ruleShape()), "verdicts"), trial("features", named, "what is measured"))
-}

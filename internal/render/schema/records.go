@@ -6,6 +6,7 @@ import (
 	"qsniff/dissect/finding"
 	"qsniff/internal/flood"
 	"qsniff/internal/render"
+	"qsniff/internal/render/jsonl"
 )
 
 // commonShapes are the definitions that several records refer to.
@@ -22,8 +23,7 @@ func commonShapes() map[string]shape {
 		"direction": {"enum": []string{"request", "reply"}},
 		"event":     eventNames,
 		"level":     names(flood.Info, flood.Alert, flood.Level.String),
-		"extent": object(must("packets", count, "packets that were read"), must("bytes_read", count, "bytes of the input that were read"),
-			may("bytes_total", count, "size of the input, if it is known")),
+		"extent":    ofType(jsonl.Types["extent"]),
 	}
 }
 
@@ -38,35 +38,22 @@ func record(name string, version int, ms ...member) shape {
 // otherRecords returns the records that are no messages.
 func otherRecords() []Record {
 	return slices.Concat([]Record{
-		{"finding", "what is wrong or notable in the traffic", "findings, read, live, --tell FILE, report", findingRecord()},
+		{"finding", "what is wrong or notable in the traffic", "findings, read, live, --tell FILE, report", ofRecord("finding", 1)},
 		{"incident", "a flood, or an event of one", "floods, read, live, --tell FILE, report", incidentRecord()},
-		{"other_traffic", "what else than queries came to hosts with servers", "floods, report", otherTrafficRecord()},
+		{"other_traffic", "what else than queries came to hosts with servers", "floods, report", ofRecord("other_traffic", 1)},
 		{"exchange", "a request and all that belongs to it", "exchanges, follow, report", record("exchange", 1, dialogueMembers(false)...)},
 		{"connection", "what both ends sent over TCP", "exchanges, follow, report", record("connection", 1, dialogueMembers(true)...)},
-		{"interrupted", "how far a run came that Ctrl-C ended, as the last line", "read, follow", record("interrupted", 1, must("packets", count, "packets that were read"),
-			must("bytes_read", count, "bytes of the input that were read"), may("bytes_total", count, "size of the input, if it is known"))},
-		{"polls", "what became of the polls of a client at a server", "polls", pollsRecord()},
-		{"proven", "an address that proved to be its own", "proven", record("proven", 1, interrupted, must("address", address, "the source"),
-			must("first", timestamp, "of its first proof"), must("last", timestamp, "of its last proof"), must("how", list(text), "ways in which it was proven"),
-			must("proofs", count, "how many there were"), must("servers", list(ref("target")), "those it was proven to, the first few"),
-			must("more_servers", boolean, "whether there were more"))},
-		{"limits", "what a limiter of an engine would have refused at a server", "floods --limits", limitsRecord()},
-		{"rules", "thresholds, rules and features of the detector", "floods --explain", rulesRecord()},
+		{"interrupted", "how far a run came that Ctrl-C ended, as the last line", "read, follow", ofRecord("interrupted", 1)},
+		{"polls", "what became of the polls of a client at a server", "polls", ofRecord("polls", 1)},
+		{"proven", "an address that proved to be its own", "proven", ofRecord("proven", 1)},
+		{"limits", "what a limiter of an engine would have refused at a server", "floods --limits", ofRecord("limits", 1)},
+		{"rules", "thresholds, rules and features of the detector", "floods --explain", ofRecord("rules", 1)},
 		{"stats", "what a capture comes to", "stats, report", statsRecord()},
 		{"summary", "two captures of the same traffic, compared", "diff, as the first line", ofRecord("summary", 1)},
 		{"difference", "a datagram that is not the same at both points", "diff", ofRecord("difference", 1)},
-	}, vantageRecords(), []Record{{"report", "all parts of a report as one object", "report", reportRecord()}})
-}
-
-func findingRecord() shape {
-	return record("finding", 1, interrupted,
-		may("event", ref("event"), "in --tell FILE: what happened to the finding"), may("thread", text, "in --tell FILE: the same in all events of the finding"),
-		must("id", ref("id"), "stable id: qsniff explain ID"), must("severity", severity, "how much it matters"), must("fault", fault, "the party to look at"),
-		may("time", timestamp, "of the first one"), may("last", timestamp, "of the last one, where repeats are one line"),
-		may("frame", frame, "packet that decided the first one, in findings"), must("frames", list(frame), "packets that show it, the first few"),
-		may("server", text, "the server that it is about, without a port where it had several"), may("client", text, "the client, without a port where it had several"),
-		must("text", text, "the finding in a sentence, with the figures of the first one"), must("count", count, "repeats between the same ends"),
-		may("evicted_pairs", count, "of a line for all ends that were evicted from the table: how many"))
+		{"vantages", "captures that were made at several clients", "vantages, as the first line", ofRecord("vantages", 1)},
+		{"vantage_server", "how a server answers at several clients", "vantages", ofRecord("vantage_server", 1)},
+	}, []Record{{"report", "all parts of a report as one object", "report", reportRecord()}})
 }
 
 // dialogueMembers are those of exchanges and connections.
@@ -89,26 +76,4 @@ func dialogueMembers(isStream bool) []member {
 		return ms
 	}
 	return append(ms, may("message", text, "type of its first message"), must("outcome", names(render.Undecided, render.Challenged, render.Outcome.String), "how it ended"))
-}
-
-func pollsRecord() shape {
-	return record("polls", 1, interrupted, must("client", address, "who polls"), must("server", end, "who is polled"),
-		may("every_ms", count, "usual time from poll to poll"), must("polls", count, "how many there were"), must("answered", count, "in time"), must("late", count, "after the wait"),
-		must("filtered", count, "lost while others were answered"), must("lost", count, "lost otherwise"), must("challenge_unused", count, "with a challenge that was not brought back"),
-		must("rejected", count, "by an ICMP error"), must("server_down", count, "at a time when nobody was answered"), must("undecided", count, "without a known outcome"))
-}
-
-func limitsRecord() shape {
-	refused := list(object(must("address", address, "the source"), must("requests", count, "its requests"), must("refused_per", count, "refused by the limit of a source"),
-		must("refused_global", count, "refused by the limit of all sources"), must("first", timestamp, "of the first refusal"), must("last", timestamp, "of the last refusal")))
-	return record("limits", 1, interrupted, must("server", text, "the server"),
-		must("limits", object(may("name", text, "of the engine"), must("per", ratio, "requests a second of a source"), must("global", ratio, "requests a second of all sources"),
-			must("window", count, "seconds over which they are counted")), "what was replayed"),
-		must("requests", count, "packets that the limiter counts"), must("refused", count, "those it would refuse"), must("refused_per", count, "by the limit of a source"),
-		must("refused_global", count, "by the limit of all sources"),
-		may("at_global_limit", object(must("first", timestamp, "first refusal by it"), must("last", timestamp, "last refusal by it"), must("seconds", count, "seconds with such refusals")), "when all sources were limited"),
-		may("overruns", count, "sources that the engine's table has no room for"),
-		must("clients", object(must("proven", count, "proven sources"), must("refused", count, "those that were refused something"), must("shut_out", count, "those that got nothing"),
-			must("requests", count, "their requests"), must("requests_refused", count, "those refused")), "what it would have cost proven sources"),
-		must("top_clients", refused, "proven sources that were refused most"), must("top_sources", refused, "sources that were refused most"))
 }

@@ -21,7 +21,7 @@ func limitsExample() *render.Limits {
 	l.Clients, l.ClientsRefused, l.ShutOut = 6414, 5506, 5421
 	l.Servers = []limiter.Server{
 		{Addr: netip.MustParseAddrPort("198.51.100.17:27015"), Requests: 12_345_678, ByRate: 1_000_000, ByAll: 11_000_000, First: start, Last: start + 60*second,
-			Seconds: 61, Overruns: 3, Clients: 6414, ClientsRefused: 5506, ShutOut: 5421, ClientRequests: 25_716, ClientRefusals: 22_014,
+			Seconds: 61, Overruns: 3, OfProven: limiter.OfProven{Clients: 6414, ClientsRefused: 5506, ShutOut: 5421, ClientRequests: 25_716, ClientRefusals: 22_014},
 			TopClients: []limiter.Source{src("203.0.113.1"), src("203.0.113.2"), src("203.0.113.3"), src("203.0.113.4")},
 			TopSources: []limiter.Source{src("2001:db8:1234:5678:9abc:def0:1234:5678")}},
 		{Addr: netip.MustParseAddrPort("[2001:db8:1234:5678:9abc:def0:1234:5678]:27016"), Requests: 100, ByRate: 9},

@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 	"internal/render/dialogue":          {"internal/track", "internal/render", "internal/track/fingerprint"},
 	"internal/render/sample":            {"internal/render"},
 	"internal/render/html":              {},
-	"internal/render/schema":            {"internal/app/vantages", "dissect", "internal/flood", "internal/render", "internal/render/counters", "internal/render/jsonl", "internal/render/manual"},
+	"internal/render/schema":            {"dissect", "internal/flood", "internal/render", "internal/render/counters", "internal/render/jsonl", "internal/render/manual"},
 	"internal/render/manual":            {"dissect", "internal/flood", "internal/track/fingerprint"},
 	"internal/fleet":                    {"internal/flood/measure", "internal/flood/sketch"},
 	"internal/fleet/sensor":             {"dissect", "internal/track", "internal/flood", "internal/flood/...", "internal/monitor", "internal/fleet", "internal/track/stats"},
