@@ -141,6 +141,27 @@ func (w *writer) wireText(name string, value []byte) {
 	}
 }
 
+func (w *writer) time(name string, nanos int64) {
+	w.key(name)
+	w.dst = jsonw.Time(w.dst, nanos)
+}
+
+// texts appends an array of strings.
+func (w *writer) texts(name string, list []string) {
+	w.key(name)
+	w.open('[')
+	for _, s := range list {
+		w.comma()
+		w.dst = jsonw.Text(w.dst, s)
+	}
+	w.close(']')
+}
+
+func (w *writer) bool(name string, v bool) {
+	w.key(name)
+	w.dst = strconv.AppendBool(w.dst, v)
+}
+
 func (w *writer) writeSkipped(s *render.Stats) {
 	w.object("skipped")
 	for _, r := range s.Run.Skipped {

@@ -12,6 +12,7 @@ import (
 	"qsniff/internal/app/diff"
 	"qsniff/internal/app/vantages"
 	"qsniff/internal/base/jsonw"
+	"qsniff/internal/flood"
 )
 
 // Records other than messages, exchanges and connections are structs, written by encoding/json. The
@@ -27,6 +28,8 @@ type (
 	number float64
 	// quantity is not negative.
 	quantity float64
+	// share is of a whole, 0 to 1.
+	share float64
 	// moment is a Unix time in nanoseconds.
 	moment int64
 	// frame is the number of a packet.
@@ -50,6 +53,8 @@ type (
 	faultName    string
 	eventName    string
 	levelName    string
+	kindName     string
+	basisName    string
 )
 
 func (t text) MarshalJSON() ([]byte, error) { return jsonw.Text(nil, string(t)), nil }
@@ -58,6 +63,7 @@ func (v number) MarshalJSON() ([]byte, error) {
 	return b, nil
 }
 func (v quantity) MarshalJSON() ([]byte, error)   { return number(v).MarshalJSON() }
+func (v share) MarshalJSON() ([]byte, error)      { return number(v).MarshalJSON() }
 func (m moment) MarshalJSON() ([]byte, error)     { return jsonw.Time(nil, int64(m)), nil }
 func (v fieldValue) MarshalJSON() ([]byte, error) { return v, nil }
 
@@ -122,6 +128,7 @@ var Types = map[string]reflect.Type{
 	"difference":     reflect.TypeFor[difference](),
 	"extent":         reflect.TypeFor[extent](),
 	"finding":        reflect.TypeFor[repeatedFinding](),
+	"incident":       reflect.TypeFor[incident](),
 	"interrupted":    reflect.TypeFor[interrupted](),
 	"limits":         reflect.TypeFor[limits](),
 	"other_traffic":  reflect.TypeFor[otherTraffic](),
@@ -137,6 +144,11 @@ var Forms = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[text]():           {Type: "string"},
 	reflect.TypeFor[number]():         {Type: "number"},
 	reflect.TypeFor[quantity]():       {Type: "number", Minimum: new(0.0)},
+	reflect.TypeFor[share]():          {Type: "number", Minimum: new(0.0), Maximum: new(1.0)},
+	reflect.TypeFor[netip.Prefix]():   {Type: "string", Pattern: `^[0-9a-f:.]+/[0-9]+$`},
+	reflect.TypeFor[kindName]():       {Enum: names(flood.NoKind+1, flood.NumKinds-1)},
+	reflect.TypeFor[basisName]():      {Enum: names(flood.WholeCapture, flood.NumBases-1)},
+	reflect.TypeFor[featureValues]():  {Type: "object", AdditionalProperties: &jsonschema.Schema{Types: []string{"number", "null"}}},
 	reflect.TypeFor[moment]():         ref("time"),
 	reflect.TypeFor[frame]():          ref("frame"),
 	reflect.TypeFor[target]():         ref("target"),

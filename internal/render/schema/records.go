@@ -21,7 +21,7 @@ func commonShapes() map[string]shape {
 		"id":        {"type": "string", "pattern": `^[A-Z0-9]{3}-[A-Z]?[0-9]{2}$`, "description": "id of a finding: qsniff explain ID"},
 		"transport": {"enum": []string{"udp", "tcp"}},
 		"direction": {"enum": []string{"request", "reply"}},
-		"event":     eventNames,
+		"event":     names(flood.Begins, flood.Ends, flood.Event.String),
 		"level":     names(flood.Info, flood.Alert, flood.Level.String),
 		"extent":    ofType(jsonl.Types["extent"]),
 	}
@@ -39,7 +39,7 @@ func record(name string, version int, ms ...member) shape {
 func otherRecords() []Record {
 	return slices.Concat([]Record{
 		{"finding", "what is wrong or notable in the traffic", "findings, read, live, --tell FILE, report", ofRecord("finding", 1)},
-		{"incident", "a flood, or an event of one", "floods, read, live, --tell FILE, report", incidentRecord()},
+		{"incident", "a flood, or an event of one", "floods, read, live, --tell FILE, report", ofRecord("incident", 2)},
 		{"other_traffic", "what else than queries came to hosts with servers", "floods, report", ofRecord("other_traffic", 1)},
 		{"exchange", "a request and all that belongs to it", "exchanges, follow, report", record("exchange", 1, dialogueMembers(false)...)},
 		{"connection", "what both ends sent over TCP", "exchanges, follow, report", record("connection", 1, dialogueMembers(true)...)},

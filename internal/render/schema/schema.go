@@ -1,7 +1,7 @@
 // Package schema makes the JSON Schema of what qsniff writes with -o json. It is made of the definitions that
 // the renderer uses: fields and types of messages from their protocols, the counters from their list, the names of
 // severities, kinds and outcomes from their types, records from the structs of internal/render/jsonl. Records that
-// jsonl writes member by member are named in records.go and its neighbours once more; a test compares every
+// jsonl writes member by member are named here once more; a test compares every
 // output of every capture with the schema, and the schema with these outputs, so that neither has a name that the
 // other has not.
 package schema

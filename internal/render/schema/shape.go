@@ -20,7 +20,6 @@ var (
 	boolean  = shape{"type": "boolean"}
 	onlyTrue = shape{"const": true}
 	address  = shape{"type": "string", "pattern": `^[0-9a-f:.]+(%.+)?$`}
-	prefix   = shape{"type": "string", "pattern": `^[0-9a-f:.]+/[0-9]+$`}
 	// hexDigits are bytes, ** for those of a secret.
 	hexDigits = shape{"type": "string", "pattern": `^([0-9a-f]{2}|\*\*)*$`}
 	digits    = shape{"type": "string", "pattern": `^[0-9]+$`}
