@@ -219,6 +219,9 @@ func TestFinderAllocations(t *testing.T) {
 // connection shows that stands in it as it is.
 func FuzzFinder(f *testing.F) {
 	f.Add([]byte("Zq-8"), []byte("x Zq-8 rcon_password y\nZq-8"), uint8(0), false)
+	f.Add([]byte("0001"), []byte("%0001 &#49;0001 a%00"), uint8(0), true)
+	f.Add([]byte(`11%\u`), []byte(`11%\u0000`), uint8(0), false)
+	f.Add([]byte("%0d01%"), []byte("%0d01%00"), uint8(0), false)
 	f.Add([]byte("aab"), []byte("aaab&amp;\\u0061ab"), uint8(2), true)
 	f.Fuzz(func(t *testing.T, password, text []byte, first uint8, cut bool) {
 		var said Passwords

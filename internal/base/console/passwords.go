@@ -25,9 +25,17 @@ type password struct {
 
 // Add adds a password, of which text is the start if cut is set.
 func (p *Passwords) Add(text []byte, more bool) {
+	p.add(text, more, escaped)
+	if hasEscapes(text) { // or what looks like some: both forms are looked for
+		p.add(text, more, literal)
+	}
+}
+
+// add adds a password in a form, unless it is known.
+func (p *Passwords) add(text []byte, more bool, f form) {
 	w := password{continues: more}
 	for at := 0; at < len(text); {
-		x, n := decodeByte(text[at:])
+		x, n := f.readByte(text[at:])
 		at += n
 		switch {
 		case x == skipped:
@@ -69,7 +77,7 @@ func (p *Passwords) Add(text []byte, more bool) {
 // isPlain is set where no byte of b begins an escape.
 func (w *password) find(b []byte, least int, isPlain bool) (lo, hi int) {
 	if !isPlain || w.n < standAlone {
-		return w.findDecoded(b, least)
+		return w.findEscaped(b, least)
 	}
 	n := int(w.n)
 	lo = w.findPlain(b)
@@ -80,10 +88,30 @@ func (w *password) find(b []byte, least int, isPlain bool) (lo, hi int) {
 		return lo, lo + n
 	}
 	end := max(0, len(b)-n+1) // a start of w is shorter than w
-	if lo, hi = w.findDecoded(b[end:], least); lo >= 0 {
+	if lo, hi = w.findDecoded(b[end:], least, literal); lo >= 0 {
 		lo, hi = end+lo, end+hi
 	}
 	return lo, hi
+}
+
+// findEscaped is find for a b with bytes that escapes begin with, which may be some or not: "%0001" holds the password
+// 0001, and as part of a URL it holds a NUL and 01.
+func (w *password) findEscaped(b []byte, least int) (lo, hi int) {
+	lo, hi = w.findDecoded(b, least, escaped)
+	if l, h := w.findDecoded(b, least, literal); l >= 0 && (lo < 0 || l < lo || l == lo && h > hi) {
+		return l, h
+	}
+	return lo, hi
+}
+
+// hasText reports whether b, each byte of which stands for itself, is text but for case.
+func hasText(b, text []byte) bool {
+	for i, x := range text {
+		if fold(b[i]) != x {
+			return false
+		}
+	}
+	return true
 }
 
 // hasEscapes reports whether b has a byte that escapes begin with.
@@ -107,22 +135,15 @@ func (w *password) findPlain(b []byte) int {
 		shift[x&31] = uint8(last - i)
 	}
 	for end := last; end < len(b); end += int(shift[b[end]&31]) {
-		if folds[b[end]] != int16(text[last]) {
-			continue
-		}
-		i := 0
-		for i < last && folds[b[end-last+i]] == int16(text[i]) {
-			i++
-		}
-		if i == last {
+		if fold(b[end]) == text[last] && hasText(b[end-last:], text[:last]) {
 			return end - last
 		}
 	}
 	return -1
 }
 
-// findDecoded is find for a b in which several bytes may stand for one.
-func (w *password) findDecoded(b []byte, least int) (lo, hi int) {
+// findDecoded is find for a b of a form, in which several bytes may stand for one.
+func (w *password) findDecoded(b []byte, least int, f form) (lo, hi int) {
 	var from [maxPassword]int // where the last bytes compared begin, as a ring
 	k, count, first := uint8(0), 0, int16(w.text[0])
 	for at := 0; at < len(b); {
@@ -134,7 +155,7 @@ func (w *password) findDecoded(b []byte, least int) (lo, hi int) {
 				break
 			}
 		}
-		x, n := decodeByte(b[at:])
+		x, n := f.readByte(b[at:])
 		if x == skipped {
 			at += n
 			continue
@@ -200,6 +221,25 @@ func decodeByte(b []byte) (x, n int) {
 		return int(fold(decodeHexByte(b[1:]))), 3
 	case b[0] == '&':
 		return decodeEntity(b)
+	}
+	return int(fold(b[0])), 1
+}
+
+// form is how a text is read.
+type form uint8
+
+const (
+	escaped form = iota // with the escapes of decodeByte
+	literal             // each byte as it is, but for backslashes, which are skipped as well
+)
+
+// readByte returns the byte that the start of b stands for, as decodeByte does.
+func (f form) readByte(b []byte) (x, n int) {
+	switch {
+	case f == escaped:
+		return decodeByte(b)
+	case b[0] == '\\':
+		return skipped, 1
 	}
 	return int(fold(b[0])), 1
 }
