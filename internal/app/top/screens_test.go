@@ -151,6 +151,19 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// TestSampled: the first line names a capture in which replies lack their requests, and one that has them not.
+func TestSampled(t *testing.T) {
+	m := screenOf(t, "a2s/info-24-bytes.pcap", 160, 24, nil)
+	const words = "looks sampled, 1 of 10 packets or fewer: --sampled N"
+	if text := m.servers.totals(); strings.Contains(text, "sampled") {
+		t.Errorf("whole: %s", text)
+	}
+	m.state.Counters.Run.Pairing = tally.Pairing{Requests: 4000, Replies: 4000, Answered: 100, Unanswered: 900, Paired: 100, Strays: 900}
+	if text := m.servers.totals(); !strings.Contains(text, words) {
+		t.Errorf("sampled\n got %s\nwant %s", text, words)
+	}
+}
+
 // TestAway: an interface that is away is said in place of that all is well, and an attack comes first.
 func TestAway(t *testing.T) {
 	for capture, want := range map[string]string{"a2s/full-poll.pcap": "1 interface is down or gone", "floods/spoofed.pcap": "ATTACK"} {
