@@ -25,6 +25,7 @@ import (
 	"qsniff/internal/flood/config"
 	"qsniff/internal/flood/limiter"
 	"qsniff/internal/flood/proof"
+	"qsniff/internal/flood/rules"
 	"qsniff/internal/flood/rules/edge"
 	"qsniff/internal/flood/rules/iptables"
 	"qsniff/internal/flood/rules/nft"
@@ -48,7 +49,7 @@ type floodsOptions struct {
 	proven     bool
 	expiry     time.Duration
 	limits     flood.Thresholds
-	asked      render.Invocation
+	asked      rules.Invocation
 	ownServers *hostset.Set // what --servers names; nil: all
 }
 
@@ -227,10 +228,10 @@ func (o *floodsOptions) printsRules() bool { return slices.Contains(ruleForms, o
 var choosing = []string{"servers", "own", "level", "thresholds", "proven", "expire", "decode-as", "dedup", "sampled", "memory", "reader"}
 
 // invocation returns how the command was called, for the commands in its output.
-func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) render.Invocation {
+func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) rules.Invocation {
 	words := o.flagWords(cmd, func(f *pflag.Flag) bool { return slices.Contains(choosing, f.Name) })
 	if slices.Contains(args, stdin) { // what comes from there cannot be read again
-		return render.Invocation{Flags: shell.Quote(words...)}
+		return rules.Invocation{Flags: shell.Quote(words...)}
 	}
 	files := slices.Clone(args)
 	if len(files) > 0 && strings.HasPrefix(files[0], "-") {
@@ -239,7 +240,7 @@ func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) render.Inv
 	for _, name := range o.interfaces {
 		files = append(files, "-i", name)
 	}
-	return render.Invocation{Captures: shell.Quote(files...), Flags: shell.Quote(words...)}
+	return rules.Invocation{Captures: shell.Quote(files...), Flags: shell.Quote(words...)}
 }
 
 // printRules prints all rules and thresholds.
@@ -419,7 +420,7 @@ func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error 
 		f := out.makeReport(run, d)
 		f.IsLive = true
 		if opts.output == "text" {
-			f.Script = nft.AppendFloods(nil, f)
+			f.Script = nft.AppendFloods(nil, f.RuleInput())
 		}
 		isReached = opts.isFailOnReached(f)
 		found = f.Counts[flood.Info] + f.Counts[flood.Warn] + f.Counts[flood.Alert]
@@ -583,15 +584,15 @@ func (o *floodOutput) print(f *render.Floods) error {
 	}
 	switch o.opts.output {
 	case formNFT:
-		return write(o.w, nft.AppendFloods(nil, f))
+		return write(o.w, nft.AppendFloods(nil, f.RuleInput()))
 	case "iptables":
-		return write(o.w, iptables.AppendFloods(nil, f))
+		return write(o.w, iptables.AppendFloods(nil, f.RuleInput()))
 	case "xdp-filter":
-		return write(o.w, edge.AppendXDPFilter(nil, f))
+		return write(o.w, edge.AppendXDPFilter(nil, f.RuleInput()))
 	case "ovh":
-		return write(o.w, edge.AppendOVH(nil, f))
+		return write(o.w, edge.AppendOVH(nil, f.RuleInput()))
 	case "path":
-		return write(o.w, edge.AppendPath(nil, f))
+		return write(o.w, edge.AppendPath(nil, f.RuleInput()))
 	}
 	how := text.FloodOptions{Verbose: o.opts.verbose, Explain: o.opts.explain}
 	return write(o.w, text.AppendFloods(nil, f, o.opts.textOptions(o.w), how))

@@ -111,7 +111,7 @@ func listProven(ctx context.Context, opts *provenOptions, args []string, io stre
 		case "json":
 			return write(io.out, jsonl.AppendProven(nil, p))
 		case "nft":
-			return write(io.out, nft.AppendProven(nil, p))
+			return write(io.out, nft.AppendProven(nil, p.Sources, run.Cut()))
 		}
 		return write(io.out, text.AppendProven(nil, p, opts.textOptions(io.out)))
 	})

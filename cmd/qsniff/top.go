@@ -33,11 +33,11 @@ import (
 	"qsniff/internal/base/shell"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
+	"qsniff/internal/flood/rules"
 	"qsniff/internal/flood/rules/nft"
 	"qsniff/internal/monitor"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/pipeline/filter"
-	"qsniff/internal/render"
 )
 
 // topOptions are the flags of top.
@@ -189,7 +189,7 @@ type topRun struct {
 	notes *bytes.Buffer
 	store *recent.Store
 	live  *monitored // nil: a capture is played
-	asked render.Invocation
+	asked rules.Invocation
 
 	mu   sync.Mutex // guards what follows
 	now  *session   // nil: another one begins
@@ -430,8 +430,7 @@ func (t *topRun) goBack(s *session, p *play.State) {
 
 // rules returns the lines that load rules against an incident.
 func (t *topRun) rules(in *flood.Incident) string {
-	f := &render.Floods{Incidents: []flood.Incident{*in}, Limits: t.opts.limits, Expiry: advice.DefaultExpiry, IsLive: t.live != nil, Asked: t.asked}
-	f.Run.Packets = 1
+	f := &rules.Input{Asked: t.asked, Incidents: []flood.Incident{*in}, Expiry: advice.DefaultExpiry}
 	return "nft -f - <<'END'\n" + string(nft.AppendFloods(nil, f)) + "END\n"
 }
 

@@ -1,9 +1,6 @@
 package render
 
 import (
-	"cmp"
-	"slices"
-	"strings"
 	"time"
 
 	"qsniff/dissect/finding"
@@ -12,6 +9,7 @@ import (
 	"qsniff/internal/flood/limiter"
 	"qsniff/internal/flood/other"
 	"qsniff/internal/flood/proof"
+	"qsniff/internal/flood/rules"
 	"qsniff/internal/render/tally"
 	"qsniff/internal/track/stats"
 )
@@ -43,7 +41,7 @@ type Floods struct {
 	Unnamed    flood.Omitted
 	FullTables []string // names of the tables that were full in the end
 	Limits     flood.Thresholds
-	Asked      Invocation
+	Asked      rules.Invocation
 	// Proven are the sources that proved their address, if rules are to let them pass
 	// first; nil if these were not asked for.
 	Proven *proof.Summary
@@ -57,22 +55,16 @@ type Floods struct {
 	Script []byte
 }
 
-// Invocation is how a result was asked for, quoted for a shell, so that output can name the
-// commands that print more about the same captures.
-type Invocation struct {
-	Captures string // "evening.pcap 'my capture.pcap'"
-	Flags    string // those that choose incidents and rules: "--servers 198.51.100.0/24"
+// RuleInput returns what a file of rules against the incidents is made of.
+func (f *Floods) RuleInput() *rules.Input {
+	return &rules.Input{
+		Asked:     f.Asked,
+		Incidents: f.Incidents,
+		Proven:    f.Proven,
+		Expiry:    f.Expiry,
+		Cut:       f.Run.Cut(),
+	}
 }
-
-// Floods returns the command that prints these incidents, or rules against them, in a form
-// that -o names.
-func (v *Invocation) Floods(form string) string {
-	words := []string{"qsniff floods -o", form, v.Flags, v.Files()}
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
-}
-
-// Files returns the captures for a command.
-func (v *Invocation) Files() string { return cmp.Or(v.Captures, "FILE") }
 
 // Polls is the result of qsniff polls: the totals of a run, and what became of each client's polls.
 type Polls struct {

@@ -32,9 +32,9 @@ import (
 	"qsniff/capture/recent"
 	"qsniff/internal/app/terminal"
 	"qsniff/internal/flood"
+	"qsniff/internal/flood/rules"
 	"qsniff/internal/monitor"
 	"qsniff/internal/pipeline"
-	"qsniff/internal/render"
 	"qsniff/internal/render/counters"
 	"qsniff/internal/render/tally"
 )
@@ -44,8 +44,8 @@ type Options struct {
 	Source  Source
 	Player  Player // nil: what happens now cannot be played
 	Decoder *Decoder
-	Input   string            // what is read, from the user
-	Asked   render.Invocation // the same, for commands
+	Input   string           // what is read, from the user
+	Asked   rules.Invocation // the same, for commands
 	// Rules returns the lines that load rules against an incident; empty: there are none.
 	Rules func(*flood.Incident) string
 	// Write writes packets to a new file in the current folder, and returns its name.

@@ -98,6 +98,14 @@ type CopiesAt struct {
 // Translation is an address on the inner side of the capturing host, and the one that clients know.
 type Translation struct{ Inner, Outer netip.AddrPort }
 
+// Cut returns how far a run came that the user ended, empty if it came to its end.
+func (r *Run) Cut() string {
+	if !r.Interrupted {
+		return ""
+	}
+	return digits.Extent(r.Packets, r.Read, r.Size)
+}
+
 // InnerOf returns the inner addresses of an outer one.
 func (r *Run) InnerOf(outer netip.AddrPort) (inner []netip.AddrPort) {
 	for _, x := range r.Translations {

@@ -11,6 +11,7 @@ import (
 	"qsniff/internal/base/display"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/other"
+	"qsniff/internal/flood/rules"
 	"qsniff/internal/render"
 	"qsniff/internal/render/tally"
 	"qsniff/internal/track"
@@ -55,7 +56,7 @@ func flooded() *render.Floods {
 	note := flood.Incident{ID: 1, Campaign: 1, Kind: flood.Crowd, Level: flood.Info, Target: target, Start: at(50), Detected: at(60), End: at(70), Evidence: []flood.Sentence{{Text: "a crowd"}}}
 	return &render.Floods{Run: tally.Run{Packets: 1000, First: floodStart, Last: at(600)}, Seen: seen,
 		Incidents: []flood.Incident{note, attack, open}, Counts: [3]uint64{1, 1, 1}, Limits: flood.Defaults(),
-		Asked: render.Invocation{Captures: "a.pcap b.pcap", Flags: "--servers=2001:db8::/32"}, Expiry: time.Hour}
+		Asked: rules.Invocation{Captures: "a.pcap b.pcap", Flags: "--servers=2001:db8::/32"}, Expiry: time.Hour}
 }
 
 // TestFloods: what has to be on the page, at any width, and what must not be broken.

@@ -15,7 +15,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
-	"qsniff/internal/render"
+	"qsniff/internal/flood/rules"
 	"qsniff/internal/test/protos"
 )
 
@@ -37,7 +37,7 @@ const (
 
 // Report returns a report with incidents of many kinds, two of them at one target, whose rules
 // expire.
-func Report(t testing.TB, expiry time.Duration) *render.Floods {
+func Report(t testing.TB, expiry time.Duration) *rules.Input {
 	t.Helper()
 	at := func(s string) flood.Target { return flood.Target{End: netip.MustParseAddrPort(s)} }
 	console := at(Server)
@@ -58,13 +58,13 @@ func Report(t testing.TB, expiry time.Duration) *render.Floods {
 		{Kind: flood.Crowd, Target: at(Reflector), Sources: 90},
 	}
 	advise(t, list, 1)
-	return &render.Floods{Expiry: expiry, Incidents: list, Asked: render.Invocation{Captures: "'my capture.pcap'", Flags: "--level=warn"}}
+	return &rules.Input{Expiry: expiry, Incidents: list, Asked: rules.Invocation{Captures: "'my capture.pcap'", Flags: "--level=warn"}}
 }
 
 // Gated returns a report with a flood of forged addresses at a server that gives answers for a
 // challenge only, and with the reflection of its answers at a victim. The rules of both are for
 // one target, the first with a set of clients that the server answered.
-func Gated(t testing.TB, server, victim string) *render.Floods {
+func Gated(t testing.TB, server, victim string) *rules.Input {
 	t.Helper()
 	at := flood.Target{End: netip.MustParseAddrPort(server)}
 	list := []flood.Incident{
@@ -72,16 +72,16 @@ func Gated(t testing.TB, server, victim string) *render.Floods {
 		{Kind: flood.Reflection, Target: at, Sources: 1, Top: []flood.Source{{Addr: netip.MustParseAddr(victim), Low: 900}}},
 	}
 	advise(t, list, 1)
-	return &render.Floods{Expiry: time.Hour, Incidents: list, Asked: render.Invocation{Captures: "x.pcap"}}
+	return &rules.Input{Expiry: time.Hour, Incidents: list, Asked: rules.Invocation{Captures: "x.pcap"}}
 }
 
 // LowLimit returns a report with the flood of Carpet alone, at so low a rate that the limit of
 // its rules is the least there is. The incident has the number id.
-func LowLimit(t testing.TB, id uint64) *render.Floods {
+func LowLimit(t testing.TB, id uint64) *rules.Input {
 	t.Helper()
 	list := []flood.Incident{carpet(40)}
 	advise(t, list, id)
-	return &render.Floods{Incidents: list}
+	return &rules.Input{Incidents: list}
 }
 
 // Named returns incidents at one server that together name so many sources.

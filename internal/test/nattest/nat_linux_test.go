@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/internal/flood/rules"
 	"qsniff/internal/flood/rules/iptables"
 	"qsniff/internal/flood/rules/nft"
-	"qsniff/internal/render"
 	"qsniff/internal/test/floodtest"
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/timing"
@@ -250,7 +250,7 @@ func (c client) receive(silence time.Duration) (n int) {
 
 // tool loads and removes the rules of a report, and finds what the kernel counted.
 type tool struct {
-	load, undo func(*testing.T, *network, *render.Floods)
+	load, undo func(*testing.T, *network, *rules.Input)
 	list       string // command for sh: all rules with counters
 	members    string // command: members of the set whom the server answered
 	// Counters of the kernel: clients of the set passed, replies to the victim dropped,
@@ -260,10 +260,10 @@ type tool struct {
 
 var tools = map[string]*tool{
 	"nft": {
-		load: func(t *testing.T, n *network, f *render.Floods) {
+		load: func(t *testing.T, n *network, f *rules.Input) {
 			n.host.Run(t, string(nft.AppendFloods(nil, f)), "nft", "-f", "-")
 		},
-		undo: func(t *testing.T, n *network, f *render.Floods) {
+		undo: func(t *testing.T, n *network, f *rules.Input) {
 			n.host.Run(t, "", "nft", "delete", "table", "inet", "qsniff")
 		},
 		list:      "nft list tables | grep -q qsniff || exit 0; nft list table inet qsniff",
@@ -278,12 +278,12 @@ var tools = map[string]*tool{
 	"iptables-legacy, files": iptablesTool("legacy", loadFiles, undoFiles),
 }
 
-func iptablesTool(kind string, load, undo func(*testing.T, *network, string, *render.Floods)) *tool {
+func iptablesTool(kind string, load, undo func(*testing.T, *network, string, *rules.Input)) *tool {
 	chain := func(suffix, target string) *regexp.Regexp {
 		return regexp.MustCompile(`(?m)^\[(\d+):\d+\] -A QSNIFF` + suffix + ` .*-j ` + target + `$`)
 	}
-	with := func(do func(*testing.T, *network, string, *render.Floods)) func(*testing.T, *network, *render.Floods) {
-		return func(t *testing.T, n *network, f *render.Floods) { do(t, n, toolPath(t, kind), f) }
+	with := func(do func(*testing.T, *network, string, *rules.Input)) func(*testing.T, *network, *rules.Input) {
+		return func(t *testing.T, n *network, f *rules.Input) { do(t, n, toolPath(t, kind), f) }
 	}
 	return &tool{
 		load: with(load), undo: with(undo),
@@ -316,14 +316,14 @@ func (n *network) sh(t *testing.T, path, script string, args ...string) string {
 	return n.host.Run(t, script, "env", append([]string{"PATH=" + path + ":" + os.Getenv("PATH"), "sh", "-s"}, args...)...)
 }
 
-func loadScript(t *testing.T, n *network, path string, f *render.Floods) {
+func loadScript(t *testing.T, n *network, path string, f *rules.Input) {
 	n.host.Run(t, "", "ipset", "-v") // skips where it is not installed
 	n.sh(t, path, string(iptables.AppendFloods(nil, f)), "check")
 	n.sh(t, path, string(iptables.AppendFloods(nil, f)))
 	n.sh(t, path, string(iptables.AppendFloods(nil, f))) // again does no harm
 }
 
-func undoScript(t *testing.T, n *network, path string, f *render.Floods) {
+func undoScript(t *testing.T, n *network, path string, f *rules.Input) {
 	n.sh(t, path, string(iptables.AppendFloods(nil, f)), "undo")
 }
 
@@ -340,7 +340,7 @@ func (n *network) hasNAT(t *testing.T) bool {
 }
 
 // loadFiles loads the file of each incident as its comments say.
-func loadFiles(t *testing.T, n *network, path string, f *render.Floods) {
+func loadFiles(t *testing.T, n *network, path string, f *rules.Input) {
 	n.host.Run(t, "", "ipset", "-v") // skips where it is not installed
 	for i := range f.Incidents {
 		file, _ := f.Incidents[i].Advice.Rules.IPTables()
@@ -361,7 +361,7 @@ func loadFiles(t *testing.T, n *network, path string, f *render.Floods) {
 	}
 }
 
-func undoFiles(t *testing.T, n *network, path string, f *render.Floods) {
+func undoFiles(t *testing.T, n *network, path string, f *rules.Input) {
 	for i := range f.Incidents {
 		file, _ := f.Incidents[i].Advice.Rules.IPTables()
 		script := "set -e\n"

@@ -8,15 +8,14 @@ import (
 
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/other"
-	"qsniff/internal/render"
-	"qsniff/internal/render/tally"
+	"qsniff/internal/flood/rules"
 	"qsniff/internal/test/floodtest"
 )
 
 // forms are the outputs of the package.
 var forms = []struct {
 	name   string
-	append func([]byte, *render.Floods) []byte
+	append func([]byte, *rules.Input) []byte
 }{{"xdp-filter.sh", AppendXDPFilter}, {"ovh.txt", AppendOVH}, {"path.txt", AppendPath}}
 
 // TestForms compares rules against many incidents with golden files.
@@ -29,7 +28,7 @@ func TestForms(t *testing.T) {
 // TestNothing: without incidents the script does nothing, and a text says so.
 func TestNothing(t *testing.T) {
 	for _, x := range forms {
-		got := string(x.append(nil, &render.Floods{Run: tally.Run{Interrupted: true, Packets: 7}}))
+		got := string(x.append(nil, &rules.Input{Cut: "7 packets"}))
 		if !strings.Contains(got, "Interrupted after 7 packets") || !strings.Contains(got, "no warning") {
 			t.Errorf("%s: %s", x.name, got)
 		}
@@ -54,7 +53,7 @@ func TestMany(t *testing.T) {
 // TestClasses: floods of other packets have rules by protocol and port where a firewall of
 // these can tell them, and are named where it cannot.
 func TestClasses(t *testing.T) {
-	f := &render.Floods{}
+	f := &rules.Input{}
 	for _, c := range other.Classes(nil) {
 		at := netip.MustParseAddrPort("198.51.100.17:0")
 		if c.Ports {

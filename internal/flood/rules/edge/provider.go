@@ -11,7 +11,7 @@ import (
 	"qsniff/dissect"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/other"
-	"qsniff/internal/render"
+	"qsniff/internal/flood/rules"
 )
 
 // ovhRules is how many rules OVH's edge firewall has for an address, with priorities from 0.
@@ -19,7 +19,7 @@ import (
 const ovhRules = 20
 
 // AppendOVH appends the rules to enter into OVH's Edge Network Firewall.
-func AppendOVH(dst []byte, f *render.Floods) []byte {
+func AppendOVH(dst []byte, f *rules.Input) []byte {
 	p := &provider{f: f}
 	p.begin("OVH's Edge Network Firewall",
 		"Enter them in the control panel under Network, Public IP Addresses, the menu of the address, Edge Network Firewall configuration.",
@@ -47,7 +47,7 @@ func AppendOVH(dst []byte, f *render.Floods) []byte {
 
 // AppendPath appends the rules to enter into the firewall of a provider such as Path.net: rules
 // that block, and what to ask for where packets have to be limited.
-func AppendPath(dst []byte, f *render.Floods) []byte {
+func AppendPath(dst []byte, f *rules.Input) []byte {
 	p := &provider{f: f, takesIPv6: true}
 	p.begin("an edge firewall such as Path.net's",
 		"Enter them under Firewall Rules, with the action block, or send them to the provider's support.",
@@ -68,7 +68,7 @@ func AppendPath(dst []byte, f *render.Floods) []byte {
 // provider is a page for a provider's firewall.
 type provider struct {
 	buf       strings.Builder
-	f         *render.Floods
+	f         *rules.Input
 	takesIPv6 bool
 	targets   []*target
 	classes   []classRule
@@ -108,8 +108,8 @@ func (c *classRule) port() string {
 
 // begin writes the heading and sorts the lines of all rules.
 func (p *provider) begin(name string, notes ...string) {
-	if run := &p.f.Run; run.Interrupted {
-		p.buf.Write(render.AppendInterruptedRules(nil, p.f))
+	if p.f.Cut != "" {
+		p.buf.Write(rules.AppendInterrupted(nil, p.f))
 	}
 	p.writeText("", "Rules of qsniff for %s, made from %s", name, p.f.Asked.Files())
 	each(p.f, func(in *flood.Incident, scope flood.RuleScope, x *flood.RuleLine) {
@@ -181,7 +181,7 @@ func (p *provider) writeClasses(action string) {
 	p.writeTable(rows)
 	for i := range p.classes {
 		c := &p.classes[i]
-		p.buf.Write(render.AppendComment(nil, "  ", "  ", fmt.Sprintf("%s: only %s.", c.in.Class.Says, c.rule.Only)))
+		p.buf.Write(rules.AppendComment(nil, "  ", "  ", fmt.Sprintf("%s: only %s.", c.in.Class.Says, c.rule.Only)))
 	}
 }
 
@@ -331,13 +331,13 @@ func (p *provider) writeList(list []string) {
 
 func (p *provider) writeItems(list []string) {
 	for _, s := range list {
-		p.buf.Write(render.AppendComment(nil, "- ", "  ", s))
+		p.buf.Write(rules.AppendComment(nil, "- ", "  ", s))
 	}
 }
 
 // writeText writes a paragraph.
 func (p *provider) writeText(indent, format string, args ...any) {
-	p.buf.Write(render.AppendComment(nil, indent, indent, fmt.Sprintf(format, args...)))
+	p.buf.Write(rules.AppendComment(nil, indent, indent, fmt.Sprintf(format, args...)))
 }
 
 func (p *provider) writeTable(rows [][]string) {

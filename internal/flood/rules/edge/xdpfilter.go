@@ -12,11 +12,11 @@ import (
 
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
-	"qsniff/internal/render"
+	"qsniff/internal/flood/rules"
 )
 
 // each calls do for each line of rules of the incidents that count.
-func each(f *render.Floods, do func(in *flood.Incident, scope flood.RuleScope, x *flood.RuleLine)) {
+func each(f *rules.Input, do func(in *flood.Incident, scope flood.RuleScope, x *flood.RuleLine)) {
 	for i := range f.Incidents {
 		in := &f.Incidents[i]
 		if in.Advice.Rules == nil || advice.IsReplaced(f.Incidents[i+1:], in) {
@@ -36,7 +36,7 @@ func isDropped(scope flood.RuleScope, x *flood.RuleLine) bool {
 
 // AppendXDPFilter appends a script for sh that gives xdp-filter the addresses that the rules
 // drop everything from: single addresses, because that is all that xdp-filter takes.
-func AppendXDPFilter(dst []byte, f *render.Floods) []byte {
+func AppendXDPFilter(dst []byte, f *rules.Input) []byte {
 	var addrs []string
 	var missing []string
 	each(f, func(in *flood.Incident, scope flood.RuleScope, x *flood.RuleLine) {
@@ -54,9 +54,9 @@ func AppendXDPFilter(dst []byte, f *render.Floods) []byte {
 	})
 	dst = append(dst, "#!/bin/sh\n"...)
 	if len(addrs) == 0 && len(missing) == 0 {
-		return render.AppendNoRules(dst, f)
+		return rules.AppendNone(dst, f)
 	}
-	dst = render.AppendInterruptedRules(dst, f)
+	dst = rules.AppendInterrupted(dst, f)
 	dst = fmt.Appendf(dst, "# What xdp-filter can do of the rules of qsniff, made from %s\n", f.Asked.Files())
 	if len(addrs) > 0 {
 		dst = appendXDPUsage(dst, f)
@@ -70,27 +70,27 @@ func AppendXDPFilter(dst []byte, f *render.Floods) []byte {
 }
 
 // appendXDPUsage appends comments on how to load the script and what it does.
-func appendXDPUsage(dst []byte, f *render.Floods) []byte {
+func appendXDPUsage(dst []byte, f *rules.Input) []byte {
 	command := f.Asked.Floods("xdp-filter")
 	dst = fmt.Appendf(dst, "# load:   %s | sudo sh -s eth0\n", command)
 	dst = append(dst, "#         eth0 is the interface that the packets come in at. Again does no harm.\n"...)
 	dst = append(dst, "#         Before rules of a new report, undo these: the list has no owners.\n"...)
 	dst = fmt.Appendf(dst, "# undo:   %s | sudo sh -s eth0 undo\n", command)
 	dst = append(dst, "#         or, with the whole list: sudo xdp-filter unload eth0\n"...)
-	dst = render.AppendExpiry(dst, f)
-	return render.AppendComment(dst, "# ", "# ", "It drops all packets of an address, to whatever host and port, before the kernel sees them. "+
+	dst = rules.AppendExpiry(dst, f)
+	return rules.AppendComment(dst, "# ", "# ", "It drops all packets of an address, to whatever host and port, before the kernel sees them. "+
 		"If an address is forged, its owner is shut out.")
 }
 
 // appendMissing appends a comment with what a filter cannot do.
-func appendMissing(dst []byte, f *render.Floods, why string, missing []string) []byte {
+func appendMissing(dst []byte, f *rules.Input, why string, missing []string) []byte {
 	if len(missing) == 0 {
 		return dst
 	}
-	dst = render.AppendComment(append(dst, "#\n"...), "# ", "# ", why+" the following. On the server's host this does:")
+	dst = rules.AppendComment(append(dst, "#\n"...), "# ", "# ", why+" the following. On the server's host this does:")
 	dst = fmt.Appendf(dst, "#   %s | sudo nft -f -\n", f.Asked.Floods("nft"))
 	for _, s := range missing {
-		dst = render.AppendComment(dst, "#   - ", "#     ", s)
+		dst = rules.AppendComment(dst, "#   - ", "#     ", s)
 	}
 	return dst
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"qsniff/internal/flood/advice"
-	"qsniff/internal/render"
+	"qsniff/internal/flood/rules"
 )
 
 // places are where rules can be. Loading removes old ones from those that have no new ones.
@@ -22,31 +22,31 @@ var places = [...]advice.IPTables{
 
 // AppendFloods appends the rules against the incidents in f, as one script with a chain for
 // each target. Comments say how to load and to remove it, and what the rules are.
-func AppendFloods(dst []byte, f *render.Floods) []byte {
+func AppendFloods(dst []byte, f *rules.Input) []byte {
 	dst = append(dst, "#!/bin/sh\n"...)
 	until := ""
 	if f.Expiry > 0 {
 		until = "$until"
 	}
-	rules := advice.NewRuleset("", f.Incidents, f.Expiry).IPTables(until)
-	if len(rules) == 0 {
-		return render.AppendNoRules(dst, f)
+	list := advice.NewRuleset("", f.Incidents, f.Expiry).IPTables(until)
+	if len(list) == 0 {
+		return rules.AppendNone(dst, f)
 	}
-	dst = render.AppendInterruptedRules(dst, f)
+	dst = rules.AppendInterrupted(dst, f)
 	dst = fmt.Appendf(dst, "# Rules of qsniff for iptables and ip6tables, made from %s\n", f.Asked.Files())
 	dst = fmt.Appendf(dst, "# load:   %s | sudo sh\n", f.Asked.Floods("iptables"))
 	dst = append(dst, "#         Again does no harm. The rules of a new report replace these.\n"...)
 	dst = fmt.Appendf(dst, "# undo:   %s | sudo sh -s undo\n", f.Asked.Floods("iptables"))
-	for _, x := range rules {
+	for _, x := range list {
 		dst = fmt.Appendf(dst, "#         or: sudo %s -t %s -D %s -j %s\n", x.Tool, x.Table, x.Hook, advice.IPTablesChain)
 	}
-	if needsIPSet(rules) {
+	if needsIPSet(list) {
 		dst = append(dst, "# needs:  "+advice.IPSetPackage+", as iptables remembers no addresses by itself\n"...)
 	}
 	dst = fmt.Appendf(dst, "# check:  %s | sudo sh -s check\n", f.Asked.Floods("iptables"))
-	dst = render.AppendExpiry(dst, f)
-	dst = render.AppendRuleList(dst, f)
-	return appendScript(dst, f, rules)
+	dst = rules.AppendExpiry(dst, f)
+	dst = rules.AppendList(dst, f)
+	return appendScript(dst, f, list)
 }
 
 func needsIPSet(rules []advice.IPTables) bool {
@@ -105,7 +105,7 @@ fi
 `
 
 // appendScript appends the commands and the files in them.
-func appendScript(dst []byte, f *render.Floods, rules []advice.IPTables) []byte {
+func appendScript(dst []byte, f *rules.Input, list []advice.IPTables) []byte {
 	dst = append(dst, strings.ReplaceAll(script, "@CHAIN@", advice.IPTablesChain)...)
 	dst = append(dst, "if [ \"$mode\" = undo ]; then\n"...)
 	for _, x := range places {
@@ -116,18 +116,18 @@ func appendScript(dst []byte, f *render.Floods, rules []advice.IPTables) []byte 
 	if f.Expiry > 0 {
 		dst = fmt.Appendf(dst, "until=$(date -u -d \"@$(($(date +%%s) + %d))\" +%%Y-%%m-%%dT%%H:%%M:%%S)\n", int64(f.Expiry.Seconds()))
 	}
-	if needsIPSet(rules) {
+	if needsIPSet(list) {
 		dst = append(dst, "command -v ipset >/dev/null || { echo \"this needs "+advice.IPSetPackage+"\" >&2; exit 1; }\n"...)
 	}
-	if slices.ContainsFunc(rules, func(x advice.IPTables) bool { return x.HasNAT }) {
+	if slices.ContainsFunc(list, func(x advice.IPTables) bool { return x.HasNAT }) {
 		dst = append(dst, natTest...)
 	}
 	for _, x := range places {
-		if !hasPlace(rules, &x) {
+		if !hasPlace(list, &x) {
 			dst = fmt.Appendf(dst, "[ \"$mode\" = check ] || remove %s %s %s\n", x.Tool, x.Table, x.Hook)
 		}
 	}
-	for _, x := range rules {
+	for _, x := range list {
 		for _, set := range x.Sets {
 			dst = append(append(dst, set...), '\n')
 		}

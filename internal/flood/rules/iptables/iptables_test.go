@@ -5,22 +5,21 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/internal/render"
-	"qsniff/internal/render/tally"
+	"qsniff/internal/flood/rules"
 	"qsniff/internal/test/floodtest"
 )
 
 // TestAppendFloods compares the script for many incidents with a golden file.
 func TestAppendFloods(t *testing.T) {
 	floodtest.Golden(t, "testdata/floods.sh", AppendFloods(nil, floodtest.Report(t, 90*time.Minute)))
-	for _, f := range []*render.Floods{{}, {Run: tally.Run{Interrupted: true, Packets: 7}}} {
+	for _, f := range []*rules.Input{{}, {Cut: "7 packets"}} {
 		got := string(AppendFloods(nil, f))
 		for line := range strings.Lines(got) {
 			if !strings.HasPrefix(line, "#") {
 				t.Errorf("without rules the script does something: %s", got)
 			}
 		}
-		if f.Run.Interrupted != strings.Contains(got, "# Interrupted after 7 packets") {
+		if (f.Cut != "") != strings.Contains(got, "# Interrupted after 7 packets") {
 			t.Errorf("of a run that was interrupted: %s", got)
 		}
 	}

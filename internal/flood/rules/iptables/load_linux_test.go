@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/internal/render"
+	"qsniff/internal/flood/rules"
 	"qsniff/internal/test/floodtest"
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/timing"
@@ -75,7 +75,7 @@ func (h *host) list(t *testing.T) string {
 // replace them, rules of others stay, undo removes all, and check changes nothing.
 func TestLoad(t *testing.T) {
 	eachKind(t, func(t *testing.T, h *host) {
-		script := func(f *render.Floods) string { return string(AppendFloods(nil, f)) }
+		script := func(f *rules.Input) string { return string(AppendFloods(nil, f)) }
 		h.do(t, "iptables -t raw -A PREROUTING -s 10.0.0.1 -j ACCEPT")
 		empty := h.list(t)
 		f := floodtest.Report(t, time.Hour)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"qsniff/internal/flood/proof"
-	"qsniff/internal/render"
+	"qsniff/internal/flood/rules"
 	"qsniff/internal/test/floodtest"
 	"qsniff/internal/test/netns"
 	"qsniff/internal/test/timing"
@@ -28,7 +28,7 @@ func newHost(t *testing.T, addrs ...string) *netns.Namespace {
 	return ns
 }
 
-func load(t *testing.T, ns *netns.Namespace, f *render.Floods) {
+func load(t *testing.T, ns *netns.Namespace, f *rules.Input) {
 	t.Helper()
 	text := string(AppendFloods(nil, f))
 	ns.Run(t, text, "nft", "-c", "-f", "-")
@@ -61,7 +61,7 @@ func TestLoad(t *testing.T) {
 	if twice := list(t, ns); twice != once {
 		t.Errorf("loaded twice:\n%s\nonce:\n%s", twice, once)
 	}
-	ns.Run(t, string(AppendProven(nil, sources("192.0.2.201"))), "nft", "-f", "-")
+	ns.Run(t, string(AppendProven(nil, sources("192.0.2.201").Sources, "")), "nft", "-f", "-")
 	if got := list(t, ns); !strings.Contains(got, "192.0.2.200") || !strings.Contains(got, "192.0.2.201") || !strings.Contains(got, "@proven4") {
 		t.Errorf("after clients of another capture:\n%s", got)
 	}
@@ -84,14 +84,14 @@ func TestLoad(t *testing.T) {
 func TestProvenSets(t *testing.T) {
 	ns := newHost(t)
 	f := floodtest.Report(t, time.Hour)
-	ns.Run(t, string(AppendProven(nil, sources("192.0.2.201"))), "nft", "-f", "-")
+	ns.Run(t, string(AppendProven(nil, sources("192.0.2.201").Sources, "")), "nft", "-f", "-")
 	load(t, ns, f)
 	if got, says := list(t, ns), string(AppendFloods(nil, f)); strings.Contains(got, "192.0.2.201") || !strings.Contains(says, "The sets of qsniff proven -o nft in this table go;") {
 		t.Errorf("got  %s\nwant no proven client, and a comment on that in\n%s", got, says)
 	}
-	f.Proven = &sources("192.0.2.200").Summary
+	f.Proven = sources("192.0.2.200")
 	load(t, ns, f)
-	ns.Run(t, string(AppendProven(nil, sources("192.0.2.201"))), "nft", "-f", "-")
+	ns.Run(t, string(AppendProven(nil, sources("192.0.2.201").Sources, "")), "nft", "-f", "-")
 	if got, says := list(t, ns), string(AppendFloods(nil, f)); !strings.Contains(got, "192.0.2.200") || !strings.Contains(got, "192.0.2.201") ||
 		!strings.Contains(says, "So do its proven clients; qsniff proven -o nft, loaded later, adds some.") {
 		t.Errorf("got  %s\nwant both proven clients, and a comment on that in\n%s", got, says)

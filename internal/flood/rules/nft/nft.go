@@ -10,7 +10,7 @@ import (
 	"qsniff/internal/base/digits"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/flood/proof"
-	"qsniff/internal/render"
+	"qsniff/internal/flood/rules"
 )
 
 // Timeout is how long nftables keeps an address. Chosen: a proof is of its moment, and the
@@ -18,10 +18,11 @@ import (
 const Timeout = "1h"
 
 // AppendProven appends a table with a set for addresses of each family. Loading it
-// adds to what is there, so that several captures can be loaded one after the other.
-func AppendProven(dst []byte, p *render.Proven) []byte {
-	if run := &p.Run; run.Interrupted {
-		dst = append(dst, "# Interrupted after "+digits.Extent(run.Packets, run.Read, run.Size)+": more may have proved themselves.\n#\n"...)
+// adds to what is there, so that several captures can be loaded one after the other. If cut is not
+// empty, the user ended the run after so much.
+func AppendProven(dst []byte, sources []proof.Source, cut string) []byte {
+	if cut != "" {
+		dst = append(dst, "# Interrupted after "+cut+": more may have proved themselves.\n#\n"...)
 	}
 	dst = append(dst, `# Addresses that proved themselves in a capture (qsniff proven): they brought back
 # what a server had sent to them. A proof is of its moment: anybody can forge these
@@ -34,9 +35,9 @@ func AppendProven(dst []byte, p *render.Proven) []byte {
 # that is left: nft flush set inet qsniff proven4 before it, where that matters.
 `...)
 	dst = append(dst, "table inet "+Table+" {\n"...)
-	dst = appendSet(dst, "proven4", "ipv4_addr", p.Sources, func(a netip.Addr) bool { return a.Is4() })
+	dst = appendSet(dst, "proven4", "ipv4_addr", sources, func(a netip.Addr) bool { return a.Is4() })
 	dst = append(dst, '\n')
-	dst = appendSet(dst, "proven6", "ipv6_addr", p.Sources, func(a netip.Addr) bool { return !a.Is4() })
+	dst = appendSet(dst, "proven6", "ipv6_addr", sources, func(a netip.Addr) bool { return !a.Is4() })
 	return append(dst, "}\n"...)
 }
 
@@ -70,29 +71,29 @@ const Table = "qsniff"
 // AppendFloods appends the rules against the incidents in f, as one file for nft -f with one
 // table. Comments say how to load and to remove it, and what the rules are. An incident that
 // no rule helps against is a comment, so that nobody takes its absence for calm.
-func AppendFloods(dst []byte, f *render.Floods) []byte {
-	rules := advice.NewRuleset(Table, f.Incidents, f.Expiry)
-	if rules.IsEmpty() {
-		return render.AppendNoRules(dst, f)
+func AppendFloods(dst []byte, f *rules.Input) []byte {
+	set := advice.NewRuleset(Table, f.Incidents, f.Expiry)
+	if set.IsEmpty() {
+		return rules.AppendNone(dst, f)
 	}
-	dst = render.AppendInterruptedRules(dst, f)
+	dst = rules.AppendInterrupted(dst, f)
 	dst = fmt.Appendf(dst, "# Rules of qsniff for nftables, made from %s\n", f.Asked.Files())
 	dst = fmt.Appendf(dst, "# load:   %s | sudo nft -f -\n", f.Asked.Floods("nft"))
 	dst = append(dst, "#         Again does no harm. The rules of a new report replace these.\n"...)
 	dst = append(dst, replaced(f)...)
 	dst = append(dst, "# undo:   sudo nft delete table inet "+Table+"\n"...)
-	dst = render.AppendExpiry(dst, f)
-	dst = render.AppendRuleList(dst, f)
+	dst = rules.AppendExpiry(dst, f)
+	dst = rules.AppendList(dst, f)
 	var sets []byte
 	if f.Proven != nil {
-		dst, sets = appendPassing(dst, f.Proven, rules)
+		dst, sets = appendPassing(dst, f.Proven, set)
 	}
-	return rules.AppendNFT(dst, string(sets))
+	return set.AppendNFT(dst, string(sets))
 }
 
 // replaced returns the comment about sets of proven clients that are loaded already: a file for
 // nft cannot replace a table's rules and keep its sets.
-func replaced(f *render.Floods) string {
+func replaced(f *rules.Input) string {
 	if f.Proven != nil {
 		return "#         So do its proven clients; qsniff proven -o nft, loaded later, adds some.\n"
 	}
@@ -101,10 +102,10 @@ func replaced(f *render.Floods) string {
 
 // appendPassing appends comments about the proven clients that pass first, and returns their
 // sets. Who is dropped by name does not pass, whatever he proved.
-func appendPassing(dst []byte, p *proof.Summary, rules *advice.Ruleset) (comments, sets []byte) {
+func appendPassing(dst []byte, p *proof.Summary, set *advice.Ruleset) (comments, sets []byte) {
 	var passing []proof.Source
 	for i := range p.Sources {
-		if !rules.Names(p.Sources[i].Addr) {
+		if !set.Names(p.Sources[i].Addr) {
 			passing = append(passing, p.Sources[i])
 		}
 	}
@@ -115,7 +116,7 @@ func appendPassing(dst []byte, p *proof.Summary, rules *advice.Ruleset) (comment
 		text += fmt.Sprintf("; %d that rules name as %s not", k, digits.Noun(k, "a source does", "sources do"))
 	}
 	text += ". Anybody can forge an address that somebody else proved: each is dropped from the set after " + Timeout + "."
-	dst = render.AppendComment(append(dst, "#\n"...), "# ", "# ", text)
+	dst = rules.AppendComment(append(dst, "#\n"...), "# ", "# ", text)
 	sets = appendSet(sets, "proven4", "ipv4_addr", passing, netip.Addr.Is4)
 	return dst, appendSet(sets, "proven6", "ipv6_addr", passing, netip.Addr.Is6)
 }

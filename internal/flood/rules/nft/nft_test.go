@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"qsniff/internal/flood/proof"
-	"qsniff/internal/render"
-	"qsniff/internal/render/tally"
+	"qsniff/internal/flood/rules"
 	"qsniff/internal/test/floodtest"
 )
 
-func sources(addrs ...string) *render.Proven {
-	p := &render.Proven{}
+func sources(addrs ...string) *proof.Summary {
+	p := &proof.Summary{}
 	for _, a := range addrs {
 		p.Sources = append(p.Sources, proof.Source{Addr: netip.MustParseAddr(a), Methods: proof.Challenge})
 	}
@@ -25,7 +24,7 @@ func sources(addrs ...string) *render.Proven {
 
 var cases = []struct {
 	name   string
-	in     *render.Proven
+	in     *proof.Summary
 	v4, v6 string // elements
 }{
 	{"nobody", sources(), "", ""},
@@ -36,7 +35,7 @@ var cases = []struct {
 
 func TestAppendProven(t *testing.T) {
 	for _, tt := range cases {
-		words := strings.Join(strings.Fields(string(AppendProven(nil, tt.in))), " ")
+		words := strings.Join(strings.Fields(string(AppendProven(nil, tt.in.Sources, ""))), " ")
 		for _, set := range []struct{ name, kind, elements string }{{"proven4", "ipv4_addr", tt.v4}, {"proven6", "ipv6_addr", tt.v6}} {
 			want := "set " + set.name + " { type " + set.kind + " flags timeout timeout 1h }"
 			if set.elements != "" {
@@ -69,7 +68,7 @@ func TestNft(t *testing.T) {
 		t.Skipf("nft cannot check a table here, it takes a right: %s", out)
 	}
 	for _, tt := range cases {
-		if out, err := check(AppendProven(nil, tt.in)); err != nil {
+		if out, err := check(AppendProven(nil, tt.in.Sources, "")); err != nil {
 			t.Errorf("%s: %v: %s", tt.name, err, out)
 		}
 	}
@@ -79,13 +78,12 @@ func TestNft(t *testing.T) {
 // chain for each target, and comments about what no rule helps against.
 func TestAppendFloods(t *testing.T) {
 	f := floodtest.Report(t, time.Hour)
-	f.Proven = &sources(floodtest.Attacker, "192.0.2.200", "2001:db8:7::1").Summary
+	f.Proven = sources(floodtest.Attacker, "192.0.2.200", "2001:db8:7::1")
 	floodtest.Golden(t, "testdata/floods.nft", AppendFloods(nil, f))
-	cut := tally.Run{Interrupted: true, Packets: 7}
-	if got := string(AppendFloods(nil, &render.Floods{Run: cut})); !strings.HasPrefix(got, "# Interrupted after 7 packets") {
+	if got := string(AppendFloods(nil, &rules.Input{Cut: "7 packets"})); !strings.HasPrefix(got, "# Interrupted after 7 packets") {
 		t.Errorf("of a run that was interrupted: %s", got)
 	}
-	if got := string(AppendFloods(nil, &render.Floods{})); !strings.Contains(got, "# No rules") || strings.Contains(got, "table") {
+	if got := string(AppendFloods(nil, &rules.Input{})); !strings.Contains(got, "# No rules") || strings.Contains(got, "table") {
 		t.Errorf("of no incident: %s", got)
 	}
 }
