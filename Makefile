@@ -24,6 +24,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # recipe runs, after deps.
 CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
+# FAST saves minutes of compiling and linking tests: make lint vets, and profiles and symbols for debuggers are for programs.
+FAST = -vet=off -pgo=off -ldflags=-w
 
 .PHONY: nightly mutate help build hub install share demo page site test test-all test-live test-fleet test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients record deps clean
 
@@ -66,24 +68,24 @@ site: build page ## build site/: the manual as static pages with search, the out
 # may run beside others wait more than they compute. GOGC and -w, because tests make tables and programs anew all the time: collections take
 # a seventh of the CPU otherwise, and linking twice as long. make lint vets, which takes ten seconds of a first run.
 test: deps ## all tests in a minute or two; needs no network once modules are there, no root
-	GOGC=400 $(TESTLOG) -short -p 4 -parallel 8 -vet=off -pgo=off -ldflags=-w -timeout 10m ./...
+	GOGC=400 $(TESTLOG) -short -p 4 -parallel 8 $(FAST) -timeout 10m ./...
 
 test-all: deps ## all tests with everything they can combine: captures x forms x goroutines, links x containers x compressions
-	$(TESTLOG) -pgo=off -timeout 1h ./...
+	$(TESTLOG) $(FAST) -timeout 1h ./...
 
 test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 holds times against limits, on a machine that does nothing else
-	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Live
-	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./capture/live ./internal/test/clients ./capture/packet ./reassembly/...
-	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./internal/flood/advice ./internal/test/nattest -run 'Kernel|Tools'
-	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 -timeout 10m ./internal/test/contrib -run Live
+	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 $(FAST) -timeout 10m ./cmd/qsniff -run Live
+	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 $(FAST) -timeout 10m ./capture/live ./internal/test/clients ./capture/packet ./reassembly/...
+	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 $(FAST) -timeout 10m ./internal/flood/advice ./internal/test/nattest -run 'Kernel|Tools'
+	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 $(FAST) -timeout 10m ./internal/test/contrib -run Live
 
 test-fleet: deps ## two hundred hosts of a fleet, with all that can fail, a quarter of an hour; make test-all has sixty
-	QSNIFF_FLEET=200 $(TESTLOG) -count 1 -timeout 1h ./internal/test/fleettest
+	QSNIFF_FLEET=200 $(TESTLOG) -count 1 $(FAST) -timeout 1h ./internal/test/fleettest
 
 test-monitor: deps ## qsniff monitor under a real Prometheus, which is skipped where none is installed
-	QSNIFF_MONITOR=1 $(TESTLOG) -count 1 -timeout 10m ./cmd/qsniff -run Monitor
-	QSNIFF_MONITOR=1 $(TESTLOG) -count 1 -timeout 10m ./internal/test/contrib -run Prometheus
-	$(TESTLOG) -count 1 -timeout 10m ./internal/monitor/...
+	QSNIFF_MONITOR=1 $(TESTLOG) -count 1 $(FAST) -timeout 10m ./cmd/qsniff -run Monitor
+	QSNIFF_MONITOR=1 $(TESTLOG) -count 1 $(FAST) -timeout 10m ./internal/test/contrib -run Prometheus
+	$(TESTLOG) -count 1 $(FAST) -timeout 10m ./internal/monitor/...
 
 test-page: site ## the program as WebAssembly in Node, on every capture, and the pages and the manual in Chromium
 	QSNIFF_PAGE=1 $(TESTLOG) -count 1 -timeout 15m ./cmd/qsniff -run Wasm
