@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -146,6 +147,23 @@ func TestInterrupted(t *testing.T) {
 		read, whole := r.Compared[Edge], uint64(len(all[Edge]))
 		if !r.IsInterrupted || read == 0 || read == whole || r.Matched() == 0 || r.Matched() >= read || len(r.Differences) > 0 {
 			t.Errorf("interrupted %t after %d of %d, %d matched, %d differ", r.IsInterrupted, read, whole, r.Matched(), len(r.Differences))
+		}
+	}
+}
+
+// TestTotal: each count of the rows of a way is in its total.
+func TestTotal(t *testing.T) {
+	var one Row
+	one.Way = ToClient
+	counts := reflect.ValueOf(&one.Fates).Elem()
+	for i := range counts.NumField() {
+		counts.Field(i).SetUint(uint64(i + 1))
+	}
+	r := Result{Rows: []Row{one, one, {Way: ToServer}}}
+	total := reflect.ValueOf(r.Total(ToClient).Fates)
+	for i := range total.NumField() {
+		if got, want := total.Field(i).Uint(), uint64(2*(i+1)); got != want {
+			t.Errorf("%s: got %d, want %d", total.Type().Field(i).Name, got, want)
 		}
 	}
 }

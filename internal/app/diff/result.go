@@ -278,6 +278,7 @@ func (r *Result) Total(w Way) *Row {
 			all.Changed += o.Changed
 			all.Duplicated += o.Duplicated
 			all.Uncaptured += o.Uncaptured
+			all.Reframed += o.Reframed
 			all.Appeared += o.Appeared
 			all.Injected += o.Injected
 			all.Answered += o.Answered
