@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/fleet/hub/broker"
-	"qsniff/internal/monitor/notify/messenger"
+	"qsniff/internal/fleet/messenger"
 )
 
 const checkHelp = `check takes the flags of run, opens the files that they name as run would, connects to the

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 
 	"github.com/spf13/pflag"
 )

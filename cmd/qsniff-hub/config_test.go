@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 
 	"github.com/spf13/cobra"
 )

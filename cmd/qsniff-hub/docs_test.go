@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/tools/docgen"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/fleet"
 	"qsniff/internal/monitor/notify"
 	"qsniff/internal/monitor/serve"

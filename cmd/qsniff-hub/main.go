@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/sandbox"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/fleet"
 	"qsniff/internal/fleet/hub"
 	"qsniff/internal/fleet/hub/broker"

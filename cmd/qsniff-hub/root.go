@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 
 	"github.com/spf13/cobra"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/disk"
 	"qsniff/internal/base/sandbox"

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
+	"qsniff/internal/fleet/messenger"
 	"qsniff/internal/monitor/notify"
-	"qsniff/internal/monitor/notify/messenger"
 )
 
 // tellHelp is the part of a long description about who is told.

@@ -15,8 +15,8 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/app/browse"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/app/terminal"
-	"qsniff/internal/base/cli"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/pipeline/filter"
 )

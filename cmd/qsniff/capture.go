@@ -17,7 +17,7 @@ import (
 	"qsniff/capture/live"
 	"qsniff/capture/packet"
 	"qsniff/capture/pcapfilter"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/display"
 	"qsniff/internal/pipeline/filter"
 )

@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"qsniff/internal/base/payload"
+	"qsniff/internal/app/payload"
 )
 
 // TestDecodeInterrupted: Ctrl-C ends the wait for standard input, but what the program on

@@ -18,12 +18,12 @@ import (
 	"qsniff/capture/file"
 	"qsniff/capture/packet"
 	"qsniff/dissect"
-	"qsniff/internal/app/diff"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/pipeline/filter"
 	"qsniff/internal/render"
 	"qsniff/internal/render/jsonl"
 	"qsniff/internal/render/text"
+	"qsniff/internal/track/diff"
 )
 
 // diffOptions are the flags of diff.

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect/protocols"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/app/top"
-	"qsniff/internal/base/cli"
 	"qsniff/internal/tools/docgen"
 )
 

@@ -18,7 +18,7 @@ import (
 	"qsniff/dissect/protocols"
 	"qsniff/internal/app/decode"
 	"qsniff/internal/app/extract"
-	"qsniff/internal/base/payload"
+	"qsniff/internal/app/payload"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/render/dialogue"
 	"qsniff/internal/render/jsonl"

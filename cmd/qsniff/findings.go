@@ -12,7 +12,7 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/dissect/finding"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/render"
 	"qsniff/internal/render/ci"

@@ -17,7 +17,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/dissect"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/base/shell"
 	"qsniff/internal/flood"

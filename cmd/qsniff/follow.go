@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/render"
 	"qsniff/internal/render/csv"
 	"qsniff/internal/render/dialogue"

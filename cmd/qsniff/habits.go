@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"qsniff/capture/pcapfilter"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/pipeline/filter"
 )
 

@@ -22,7 +22,7 @@ import (
 	"qsniff/capture/keep"
 	"qsniff/capture/live"
 	"qsniff/dissect"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/base/lru"

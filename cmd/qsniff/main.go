@@ -20,7 +20,7 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/capture/live"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/mem"
 	"qsniff/internal/base/sandbox"
 )

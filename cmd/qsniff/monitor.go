@@ -23,7 +23,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/live"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/base/sandbox"
 	"qsniff/internal/base/systemd"

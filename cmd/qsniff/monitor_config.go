@@ -21,9 +21,9 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/capture/live"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
+	"qsniff/internal/fleet/messenger"
 	"qsniff/internal/flood"
-	"qsniff/internal/monitor/notify/messenger"
 	"qsniff/internal/render/manual"
 )
 

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"qsniff/dissect"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/display"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/pipeline"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/render"
 	"qsniff/internal/render/jsonl"

@@ -17,10 +17,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/app/cli"
 	"qsniff/internal/app/terminal"
-	"qsniff/internal/base/cli"
 	"qsniff/internal/base/sandbox"
-	"qsniff/internal/monitor/notify/messenger"
+	"qsniff/internal/fleet/messenger"
 )
 
 // endingSignals returns the signals that end a run.

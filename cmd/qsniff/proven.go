@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/flood/proof"
 	"qsniff/internal/flood/rules/nft"
 	"qsniff/internal/render"

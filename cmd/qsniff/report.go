@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"qsniff/capture/file"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/base/shell"

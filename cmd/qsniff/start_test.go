@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 )
 
 // TestStartPage: it has every command, in 20 lines that fit a terminal.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect/finding"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/monitor/notify"
 )

@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/internal/app/vantages"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/render"
 	"qsniff/internal/render/jsonl"
 	"qsniff/internal/render/text"
 	"qsniff/internal/track"
+	"qsniff/internal/track/vantages"
 )
 
 // vantagesOptions are the flags of vantages. Those that read has, too, are in readOptions.

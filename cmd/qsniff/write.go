@@ -19,7 +19,7 @@ import (
 	"qsniff/capture/file"
 	"qsniff/dissect"
 	"qsniff/internal/app/anonymize"
-	"qsniff/internal/base/cli"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/shell"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/pipeline/subset"

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"qsniff/dissect/finding"
-	"qsniff/internal/app/vantages"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/limiter"
 	"qsniff/internal/flood/other"
@@ -12,6 +11,7 @@ import (
 	"qsniff/internal/flood/rules"
 	"qsniff/internal/render/tally"
 	"qsniff/internal/track/stats"
+	"qsniff/internal/track/vantages"
 )
 
 // Stats is the result of qsniff stats: the totals of a run and of its messages.

@@ -10,7 +10,7 @@ import (
 
 	"qsniff/capture/packet"
 	"qsniff/dissect"
-	"qsniff/internal/base/payload"
+	"qsniff/internal/app/payload"
 	"qsniff/internal/pipeline"
 	"qsniff/reassembly/wire"
 )

@@ -9,7 +9,7 @@ import (
 	"qsniff/capture/packet"
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
-	"qsniff/internal/base/payload"
+	"qsniff/internal/app/payload"
 	"qsniff/internal/test/protos"
 )
 

@@ -10,7 +10,7 @@ import (
 	"qsniff/capture/packet"
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
-	"qsniff/internal/base/payload"
+	"qsniff/internal/app/payload"
 	"qsniff/internal/render"
 	"qsniff/reassembly/wire"
 )

@@ -4,8 +4,8 @@ import (
 	"net/netip"
 
 	"qsniff/dissect"
-	"qsniff/internal/app/diff"
 	"qsniff/internal/base/jsonw"
+	"qsniff/internal/track/diff"
 )
 
 // Diff renders what became of datagrams between two points.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"qsniff/internal/app/diff"
-	"qsniff/internal/app/vantages"
 	"qsniff/internal/base/jsonw"
 	"qsniff/internal/flood"
+	"qsniff/internal/track/diff"
+	"qsniff/internal/track/vantages"
 )
 
 // Records other than messages, exchanges and connections are structs, written by encoding/json. The

@@ -3,8 +3,8 @@ package jsonl
 import (
 	"net/netip"
 
-	"qsniff/internal/app/vantages"
 	"qsniff/internal/render"
+	"qsniff/internal/track/vantages"
 )
 
 // AppendVantages appends a line with the captures, and a line for each server that at least two of them asked.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"qsniff/dissect"
-	"qsniff/internal/app/diff"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/render"
+	"qsniff/internal/track/diff"
 )
 
 // Diff renders what became of datagrams between two points.

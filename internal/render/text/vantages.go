@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"qsniff/internal/app/vantages"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/display"
 	"qsniff/internal/render"
+	"qsniff/internal/track/vantages"
 )
 
 // vantagesPage is the page in the making.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"qsniff/internal/app/vantages"
 	"qsniff/internal/base/display"
 	"qsniff/internal/render"
 	"qsniff/internal/render/tally"
+	"qsniff/internal/track/vantages"
 )
 
 // TestVantages: names of captures reach no terminal as they are, nothing is wider than the page, and what was

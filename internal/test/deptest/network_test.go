@@ -13,13 +13,13 @@ import (
 // networkUsers are the packages that connect or listen, and what for: SECURITY.md says it to users. Sockets that
 // capture are not among them, for nothing is sent through these.
 var networkUsers = map[string]string{
-	"internal/monitor/serve":            "page and metrics of monitor",
-	"internal/monitor/notify/messenger": "webhooks, syslog, journal",
-	"internal/fleet/outbox":             "messages to the hub",
-	"internal/fleet/hub/broker":         "the hub's broker",
-	"cmd/qsniff":                        "replay",
-	"capture/live":                      "--tzsp",
-	"internal/base/systemd":             "readiness, and a socket that systemd opened",
+	"internal/monitor/serve":    "page and metrics of monitor",
+	"internal/fleet/messenger":  "webhooks, syslog, journal",
+	"internal/fleet/outbox":     "messages to the hub",
+	"internal/fleet/hub/broker": "the hub's broker",
+	"cmd/qsniff":                "replay",
+	"capture/live":              "--tzsp",
+	"internal/base/systemd":     "readiness, and a socket that systemd opened",
 }
 
 // usesNetwork matches what opens a connection or listens.

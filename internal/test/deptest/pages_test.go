@@ -25,56 +25,113 @@ func readPage(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestLevels: packages import those on lower lines of the drawing in ARCHITECTURE.md, and
-// all packages are in it and in the map. One row of either can stand for the folders of a
-// folder.
-func TestLevels(t *testing.T) {
-	page := readPage(t, pages[0])
-	_, drawing, _ := strings.Cut(page, "```levels\n")
+// maxFloors is how many floors the drawing may have. Chosen: what a reader sees at once.
+const maxFloors = 9
+
+// readFloors reads the drawing in ARCHITECTURE.md: the floor of each room, 1 for that on top.
+func readFloors(t *testing.T) map[string]int {
+	t.Helper()
+	_, drawing, _ := strings.Cut(readPage(t, pages[0]), "```levels\n")
 	drawing, _, _ = strings.Cut(drawing, "```")
-	levels := map[string]int{}
-	for i, line := range strings.Split(drawing, "\n") {
+	floors := map[string]int{}
+	lines := strings.Split(strings.TrimSpace(drawing), "\n")
+	for i, line := range lines {
 		for _, name := range strings.Fields(line) {
-			levels[name] = i + 1
+			floors[name] = i + 1
 		}
 	}
-	level := func(dir string) int {
-		if n := levels[dir]; n > 0 {
-			return n
-		}
-		return levels[path.Dir(dir)+"/*"]
+	if len(floors) < 2 || len(lines) > maxFloors {
+		t.Fatalf("the drawing has %d rooms on %d floors, more than %d of these or none", len(floors), len(lines), maxFloors)
 	}
+	return floors
+}
+
+// roomOf returns the room of the drawing that the package in dir is in, the innermost if one room is
+// within another, empty if none is.
+func roomOf(floors map[string]int, dir string) string {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if floors[dir] > 0 {
+			return dir
+		}
+	}
+	return ""
+}
+
+const sharedPieces = "internal/base/"
+
+// goesDown reports whether the arrow from the package in dir to target stays in a room or goes to a lower
+// floor. The shared pieces lie below all rooms and import none.
+func goesDown(floors map[string]int, dir, target string) bool {
+	if strings.HasPrefix(target, sharedPieces) {
+		return true
+	}
+	from, to := roomOf(floors, dir), roomOf(floors, target)
+	return from != "" && to != "" && (from == to || floors[to] > floors[from])
+}
+
+// TestLevels: packages import those of rooms on lower floors of the drawing in ARCHITECTURE.md, and
+// all packages are in it and in the map. One row of the map can stand for the folders of a folder.
+func TestLevels(t *testing.T) {
+	page, floors := readPage(t, pages[0]), readFloors(t)
 	inMap := func(dir string) bool { return strings.Contains(page, "\n| `"+dir+"` |") }
 	seen := map[string]bool{}
 	eachGoFile(t, func(dir, file string, test bool) {
-		if test {
+		if test || strings.HasPrefix(dir, "internal/test/") || strings.HasPrefix(dir, "internal/tools/") || dir == "findings" {
 			return
 		}
-		shared := path.Dir(dir) == "internal"
-		if !seen[dir] && (shared || !strings.HasPrefix(dir, "internal/")) && !inMap(dir) && !inMap(path.Dir(dir)+"/*") {
+		room := roomOf(floors, dir)
+		if !seen[dir] && !inMap(dir) && !inMap(path.Dir(dir)+"/*") {
 			t.Errorf("%s is not in the map", dir)
 		}
-		seen[dir] = true
-		if strings.HasPrefix(dir, "internal/") {
+		seen[dir], seen[room] = true, true
+		if room == "" && !strings.HasPrefix(dir, sharedPieces) {
+			t.Errorf("%s is in no room of the drawing", dir)
 			return
 		}
-		if level(dir) == 0 {
-			t.Errorf("%s is not in the drawing", dir)
-		}
 		for _, imp := range readImports(t, file) {
-			target, ours := strings.CutPrefix(imp, module+"/")
-			if ours && !strings.HasPrefix(target, "internal/") && level(target) <= level(dir) {
+			if target, ours := strings.CutPrefix(imp, module+"/"); ours && !goesDown(floors, dir, target) {
 				t.Errorf("%s: the arrow from %s to %s does not go down", file, dir, target)
 			}
 		}
 	})
-	for name := range levels {
-		if !seen[name] && path.Base(name) != "*" {
+	for name := range floors {
+		if !seen[name] {
 			t.Errorf("the drawing has %s, which is not there", name)
 		}
 	}
 	if n := strings.Count(page, "\n"); n > 250 {
 		t.Errorf("%s has %d lines, more than anybody reads", pages[0], n)
+	}
+}
+
+// TestGoesDown: what the drawing forbids and allows.
+func TestGoesDown(t *testing.T) {
+	floors := readFloors(t)
+	for _, tc := range []struct {
+		dir, target string
+		want        bool
+	}{
+		{"cmd/qsniff", "internal/app/top", true},
+		{"internal/app/top", "internal/monitor", true},
+		{"internal/fleet/messenger", "internal/monitor/notify", true},
+		{"internal/monitor/notify", "internal/fleet/outbox", false},
+		{"internal/app/mcp", "internal/fleet", false}, // on the same floor
+		{"internal/render/text", "internal/track/diff", true},
+		{"internal/render", "internal/app/cli", false},
+		{"internal/render", "internal/pipeline", false},
+		{"internal/flood/rules/nft", "internal/flood", true},
+		{"internal/flood/rules/nft", "internal/render", false},
+		{"internal/track", "internal/flood", false},
+		{"internal/track/diff", "capture/packet", true},
+		{"reassembly/split", "dissect/finding", true},
+		{"reassembly/split", "dissect", false},
+		{"capture/live", "internal/base/mem", true},
+		{"internal/base/lru", "internal/base/mem", true},
+		{"internal/base/lru", "capture", false},
+	} {
+		if got := goesDown(floors, tc.dir, tc.target); got != tc.want {
+			t.Errorf("%s imports %s: got %v, want %v", tc.dir, tc.target, got, tc.want)
+		}
 	}
 }
 

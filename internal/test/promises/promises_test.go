@@ -62,14 +62,14 @@ var threats = map[string][]promise{
 var security = map[string][]string{
 	"No crash.":                         {"cmd/qsniff.TestMutants", "capture/file.FuzzReader", "capture/packet.FuzzDecode", "dissect/a2s.FuzzDissect"},
 	"Bounded memory and time.":          {"cmd/qsniff.TestMemory", "capture/file.TestBombs", "internal/base/lru.TestSeedsAreSecret", "internal/flood.TestMemory"},
-	"Harmless output.":                  {"cmd/qsniff.TestHostileNames", "internal/base/payload.TestHostileText", "internal/app/top.TestHostile"},
+	"Harmless output.":                  {"cmd/qsniff.TestHostileNames", "internal/app/payload.TestHostileText", "internal/app/top.TestHostile"},
 	"Assistants read one folder.":       {"internal/app/mcp.TestFolder"},
 	"Hidden secrets.":                   {"cmd/qsniff.TestShowSecrets", "internal/render/jsonl.TestSecrets", "internal/pipeline/filter.TestSecrets"},
 	"Few rights.":                       {"internal/base/sandbox.TestPacketSocket", "internal/base/sandbox.TestFiles", "internal/base/sandbox.TestPorts"},
 	"No surprises on disk.":             {"cmd/qsniff.TestForce", "capture/file.TestCreateOnlyFiles"},
 	"Nothing is sent unless asked for.": {"internal/test/deptest.TestNetworkUse"},
-	"Who tells sees no packet.":         {"internal/monitor/notify/messenger.TestRights", "internal/monitor/notify/messenger.TestHookRedirects", "internal/monitor/notify/messenger.TestHostileNames"},
-	"Programs":                          {"internal/monitor/notify/messenger.TestProgram"},
+	"Who tells sees no packet.":         {"internal/fleet/messenger.TestRights", "internal/fleet/messenger.TestHookRedirects", "internal/fleet/messenger.TestHostileNames"},
+	"Programs":                          {"internal/fleet/messenger.TestProgram"},
 	"Rules are yours to load.":          {"internal/flood/rules/nft.TestAppendFloods", "internal/flood/rules/nft.TestLoad"},
 }
 

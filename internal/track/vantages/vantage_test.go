@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/internal/app/vantages"
+	"qsniff/internal/track/vantages"
 )
 
 const ms = time.Millisecond

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"qsniff/internal/app/vantages"
+	"qsniff/internal/track/vantages"
 )
 
 // scene is captures of several clients, and whether something answers all of them at the same time over

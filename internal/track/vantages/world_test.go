@@ -15,10 +15,10 @@ import (
 	"qsniff/capture/file"
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
-	"qsniff/internal/app/vantages"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/test/testpcap"
 	"qsniff/internal/track"
+	"qsniff/internal/track/vantages"
 )
 
 var (
