@@ -25,8 +25,9 @@ var networkUsers = map[string]string{
 // usesNetwork matches what opens a connection or listens.
 var usesNetwork = regexp.MustCompile(`\bnet\.(Dial|Listen|Dialer|ListenConfig|Lookup|Resolver|DefaultResolver)(UDP|TCP|Unix|IP|Addr|Host|Timeout)?\b[^)]|\bhttp\.(Get|Post|Client|ListenAndServe|DefaultClient)\b|\bnats\.Connect\b|\bsyslog\.`)
 
-// TestNetworkUse: no other package connects or listens, and SECURITY.md names the flags that ask for it.
-func TestNetworkUse(t *testing.T) {
+// packagesWith returns the packages of the product with a file that matches, and what matched.
+func packagesWith(t *testing.T, what *regexp.Regexp) map[string]string {
+	t.Helper()
 	const root = "../../.."
 	found := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -47,7 +48,7 @@ func TestNetworkUse(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if m := usesNetwork.Find(text); m != nil {
+		if m := what.Find(text); m != nil {
 			found[filepath.ToSlash(filepath.Dir(rel))] = rel + ": " + string(m)
 		}
 		return nil
@@ -55,6 +56,12 @@ func TestNetworkUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return found
+}
+
+// TestNetworkUse: no other package connects or listens, and SECURITY.md names the flags that ask for it.
+func TestNetworkUse(t *testing.T) {
+	found := packagesWith(t, usesNetwork)
 	for dir, where := range found {
 		if networkUsers[dir] == "" {
 			t.Errorf("%s connects or listens: say so in SECURITY.md and here (%s)", dir, where)
@@ -65,13 +72,35 @@ func TestNetworkUse(t *testing.T) {
 			t.Errorf("%s no longer connects or listens (%s)", dir, why)
 		}
 	}
-	security, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
+	security, err := os.ReadFile("../../../SECURITY.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, word := range []string{"`--webhooks`", "`--syslog`", "`--journal`", "`--fleet`", "`--tzsp`", "`monitor`", "`replay`", "`qsniff-hub`", "systemd"} {
 		if !strings.Contains(string(security), word) {
 			t.Errorf("SECURITY.md does not name %s, which connects or listens", word)
+		}
+	}
+}
+
+// starters are the packages that start programs, and which.
+var starters = map[string]string{
+	"internal/base/cli":        "the program itself, with other arguments",
+	"internal/fleet/messenger": "what --on-incident-exec names",
+}
+
+// TestStarters: no other package starts a program, so that rules are printed and never loaded.
+func TestStarters(t *testing.T) {
+	starts := regexp.MustCompile(`\bexec\.Command(Context)?\(|\bos\.StartProcess\(|\b(syscall|unix)\.(Exec|ForkExec)\(`)
+	found := packagesWith(t, starts)
+	for dir, where := range found {
+		if starters[dir] == "" {
+			t.Errorf("%s starts a program (%s)", dir, where)
+		}
+	}
+	for dir, what := range starters {
+		if found[dir] == "" {
+			t.Errorf("%s no longer starts a program (%s)", dir, what)
 		}
 	}
 }

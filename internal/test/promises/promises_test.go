@@ -58,19 +58,60 @@ var threats = map[string][]promise{
 	},
 }
 
-// security are the promises of SECURITY.md, by what they begin with.
-var security = map[string][]string{
-	"No crash.":                         {"cmd/qsniff.TestMutants", "capture/file.FuzzReader", "capture/packet.FuzzDecode", "dissect/a2s.FuzzDissect"},
-	"Bounded memory and time.":          {"cmd/qsniff.TestMemory", "capture/file.TestBombs", "internal/base/lru.TestSeedsAreSecret", "internal/flood.TestMemory"},
-	"Harmless output.":                  {"cmd/qsniff.TestHostileNames", "internal/app/payload.TestHostileText", "internal/app/top.TestHostile"},
-	"Assistants read one folder.":       {"internal/app/mcp.TestFolder"},
-	"Hidden secrets.":                   {"cmd/qsniff.TestShowSecrets", "internal/render/jsonl.TestSecrets", "internal/pipeline/filter.TestSecrets"},
-	"Few rights.":                       {"internal/base/sandbox.TestPacketSocket", "internal/base/sandbox.TestFiles", "internal/base/sandbox.TestPorts"},
-	"No surprises on disk.":             {"cmd/qsniff.TestForce", "capture/file.TestCreateOnlyFiles"},
-	"Nothing is sent unless asked for.": {"internal/test/deptest.TestNetworkUse"},
-	"Who tells sees no packet.":         {"internal/fleet/messenger.TestRights", "internal/fleet/messenger.TestHookRedirects", "internal/fleet/messenger.TestHostileNames"},
-	"Programs":                          {"internal/fleet/messenger.TestProgram"},
-	"Rules are yours to load.":          {"internal/flood/rules/nft.TestAppendFloods", "internal/flood/rules/nft.TestLoad"},
+// security are the sentences of what SECURITY.md promises, in its order, by what they begin with.
+var security = []promise{
+	{"No crash.", []string{"cmd/qsniff.TestMutants", "capture/file.FuzzReader", "capture/packet.FuzzDecode", "dissect/a2s.FuzzDissect"}},
+	{"An input that makes the program panic or hang", []string{"cmd/qsniff.TestMutants", "capture/file.TestReaderThatHangs"}},
+	{"Decoders read with a cursor", []string{"internal/test/deptest.TestPayloadIsReadWithACursor", "dissect.TestCursorFails", "capture/file.FuzzReader", "reassembly/split.FuzzAdd"}},
+
+	{"Bounded memory and time.", []string{"cmd/qsniff.TestMemory", "internal/flood.TestMemory", "cmd/qsniff.TestSteady"}},
+	{"What a packet or a file claims never decides", []string{"capture/file.TestLengthsAllocateNothing", "cmd/qsniff.TestMemory"}},
+	{"Tables of what packets name have a limit", []string{"internal/base/lru.TestCapacityBounds", "internal/flood.TestMemory", "cmd/qsniff.TestCountedAndNamed"}},
+	{"Keys cannot be chosen to collide", []string{"internal/base/lru.TestSeedsAreSecret", "internal/base/lru.TestSeedFoundOut"}},
+	{"Compression bombs are refused", []string{"capture/file.TestBombs"}},
+	{"[docs/limits.md]", []string{"internal/tools/docgen.TestLimits", "cmd/qsniff.TestDocs"}},
+
+	{"Harmless output.", []string{"cmd/qsniff.TestHostileNames", "internal/app/payload.TestHostileText", "internal/app/top.TestHostile", "internal/app/browse.TestHostile"}},
+	{"Text from the network is escaped", []string{"internal/base/display.TestAppendEscaped", "internal/base/display.TestVisible", "internal/render/csv.TestCells", "internal/fleet/messenger.TestSyslogHostile"}},
+
+	{"Assistants read one folder.", []string{"internal/app/mcp.TestFolder"}},
+	{"`qsniff mcp` opens regular files below it", []string{"internal/app/mcp.TestFolder", "cmd/qsniff.TestMCPWireText", "cmd/qsniff.TestMCPTools"}},
+	{"What an assistant makes of such a text", nil},
+
+	{"Hidden secrets.", []string{"cmd/qsniff.TestShowSecrets", "internal/render/jsonl.TestSecrets", "internal/pipeline/filter.TestSecrets"}},
+	{"Passwords and log secrets are not printed", []string{"cmd/qsniff.TestMask", "cmd/qsniff.TestShowSecrets", "internal/base/console.FuzzFinder"}},
+	{"[docs/safety.md](docs/safety.md) names the two", nil},
+	{"Files of packets (`live -w`) keep every byte", []string{"cmd/qsniff.TestWrite"}},
+
+	{"Few rights.", []string{"internal/base/sandbox.TestPacketSocket", "internal/base/sandbox.TestFiles", "internal/base/sandbox.TestPorts"}},
+	{"Reading captures needs none", []string{"cmd/qsniff.TestGolden"}},
+	{"`live` needs `cap_net_raw` until", []string{"capture/live.TestWithoutRights", "internal/base/sandbox.TestPacketSocket"}},
+	{"Do not run qsniff as root", nil},
+
+	{"No surprises on disk.", []string{"cmd/qsniff.TestForce", "capture/file.TestCreateOnlyFiles"}},
+	{"`live -w` overwrites a file only", []string{"cmd/qsniff.TestForce", "capture/file.TestCreateOnlyFiles", "capture/file.TestCreate"}},
+
+	{"Nothing is sent unless asked for.", []string{"internal/test/deptest.TestNetworkUse"}},
+	{"No packet makes qsniff open a connection", []string{"internal/test/deptest.TestNetworkUse"}},
+	{"It connects for", []string{"internal/test/deptest.TestNetworkUse"}},
+	{"It listens for", []string{"internal/monitor/serve.TestWide", "cmd/qsniff.TestReplayForced", "cmd/qsniff.TestTZSP"}},
+	{"Under systemd it tells the service manager", []string{"internal/base/systemd.TestNotify"}},
+	{"A test lists the packages", []string{"internal/test/deptest.TestNetworkUse"}},
+
+	{"Who tells sees no packet.", []string{"internal/fleet/messenger.TestRights"}},
+	{"`--webhooks`, `--syslog`, `--journal` and `--fleet` are served", []string{"internal/fleet/messenger.TestServe", "internal/fleet/messenger.TestFleetRights"}},
+	{"Its sandbox leaves it the ports", []string{"internal/base/sandbox.TestPorts", "internal/fleet/messenger.TestRights"}},
+	{"The addresses of webhooks are secrets", []string{"internal/fleet/messenger.TestHookTrouble"}},
+	{"Redirects are not followed", []string{"internal/fleet/messenger.TestHookRedirects", "internal/fleet/messenger.TestHookEndless"}},
+	{"Names from the network are escaped for each service", []string{"internal/fleet/messenger.TestHostileNames"}},
+	{"With `--fleet` what is sent are", []string{"internal/fleet/sensor.TestSealed", "internal/fleet/sensor.TestKinds"}},
+
+	{"Programs", []string{"internal/fleet/messenger.TestProgram"}},
+	{"of `--on-incident-exec` are started without a shell", []string{"internal/fleet/messenger.TestProgram", "internal/fleet/messenger.TestRights"}},
+
+	{"Rules are yours to load.", []string{"internal/flood/rules/nft.TestLoad"}},
+	{"Advice and `-o nft` only print", []string{"internal/test/deptest.TestStarters"}},
+	{"Addresses and ports are all", []string{"internal/flood/rules/nft.TestAppendFloods", "internal/flood/rules/iptables.TestAppendFloods"}},
 }
 
 // TestThreats: each part of what somebody cannot do has a test, and each row of the table a line here.
@@ -122,7 +163,7 @@ func TestThreats(t *testing.T) {
 	}
 }
 
-// TestSecurity: each promise of SECURITY.md has tests.
+// TestSecurity: each sentence of what SECURITY.md promises has tests, or stands here as one that promises nothing.
 func TestSecurity(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
 	if err != nil {
@@ -130,12 +171,26 @@ func TestSecurity(t *testing.T) {
 	}
 	_, list, _ := strings.Cut(string(page), "\n## What is promised\n")
 	list, _, _ = strings.Cut(list, "\n## ")
-	found := regexp.MustCompile(`(?m)^- \*\*([^*]+)\*\*`).FindAllStringSubmatch(list, -1)
-	if len(found) != len(security) {
-		t.Errorf("%d promises on the page, %d here", len(found), len(security))
+	// A sentence ends with a full stop before a blank, a line break or the two asterisks of a heading.
+	list = strings.NewReplacer("\n- ", "\x00", "**", "\x00").Replace(list)
+	list = strings.Join(strings.Fields(list), " ")
+	list = strings.ReplaceAll(list, ". ", ".\x00")
+	next := 0
+	for sentence := range strings.SplitSeq(list, "\x00") {
+		sentence = strings.TrimSpace(sentence)
+		if sentence == "" {
+			continue
+		}
+		if next == len(security) || !strings.HasPrefix(sentence, security[next].text) {
+			t.Fatalf("after %d sentences: %q is not here", next, sentence)
+		}
+		if p := security[next]; p.tests != nil {
+			checkTests(t, p.text, p.tests)
+		}
+		next++
 	}
-	for _, m := range found {
-		checkTests(t, m[1], security[m[1]])
+	if next < len(security) {
+		t.Errorf("%q is not on the page", security[next].text)
 	}
 }
 
