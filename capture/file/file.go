@@ -6,7 +6,7 @@
 //
 // Reader reads a chunk of the input, expands it if it is compressed, and cuts records
 // out of it, which become the packets of a capture.Batch. It does not decode them:
-// link types are passed on as numbers, network layers are read by netlayer. After
+// link types are passed on as numbers, network layers are read by packet. After
 // damage it searches for the next sound record and reports what is missing; it never
 // changes a file and never guesses a packet. No number in a file decides how much
 // memory is used. OpenGopacket reads the same files with gopacket's readers, to compare

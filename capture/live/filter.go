@@ -194,7 +194,7 @@ const (
 	udpLengthAt = 4 // in the UDP header
 )
 
-// tunnelPorts are those of tunnels over UDP that netlayer follows: L2TP, VXLAN, VXLAN-GPE,
+// tunnelPorts are those of tunnels over UDP that package packet follows: L2TP, VXLAN, VXLAN-GPE,
 // FOU, GUE, Geneve, sFlow, VXLAN as Linux had it before IANA assigned a port, TZSP.
 var tunnelPorts = []uint16{1701, 4789, 4790, 5555, 6080, 6081, 6343, 8472, 37008}
 

@@ -13,7 +13,7 @@ import (
 
 // TestLayoutFrom checks that --layout leads from a byte of a joined message back to the packet
 // that brought it: the bytes at each place are those of the field, and every byte has a place. What a
-// packet carries is as netlayer has it: the payload, or of a fragment what follows its IP header.
+// packet carries is as package packet has it: the payload, or of a fragment what follows its IP header.
 func TestLayoutFrom(t *testing.T) {
 	checked := 0
 	for _, name := range captures(t) {

@@ -1,6 +1,6 @@
 // Package pipeline runs a capture through all stages, from the packets of a source to the
 // text and the findings about them. It reads no format and no protocol itself: its stages
-// call netlayer, reassembly, dissect, track and render in turn. It starts all goroutines
+// call packet, reassembly, dissect, track and render in turn. It starts all goroutines
 // below cmd:
 //
 //	          +-> partitions 0, 2, 4 ... (goroutine 0) -+

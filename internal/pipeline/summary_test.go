@@ -35,7 +35,7 @@ func TestSummaryHasEveryCounter(t *testing.T) {
 			for i := range v.NumField() {
 				look(path+"."+v.Type().Field(i).Name, v.Field(i))
 			}
-		case reflect.Array: // of the reasons of netlayer, or of what it does not read: the first is none
+		case reflect.Array: // of the reasons of packet, or of what it does not read: the first is none
 			for i := 1; i < v.Len(); i++ {
 				look(path+"."+strconv.Itoa(i), v.Index(i))
 			}

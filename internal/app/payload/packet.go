@@ -28,7 +28,7 @@ var links = [...]struct {
 }
 
 // etherTypes maps EtherTypes to IP versions, and those of tags, labels and sessions,
-// which netlayer decodes, to 0.
+// which package packet decodes, to 0.
 var etherTypes = map[uint16]byte{0x0800: 4, 0x86dd: 6, 0x8100: 0, 0x88a8: 0, 0x8847: 0, 0x8864: 0}
 
 // AsPacket reports whether b is a packet and not its payload: the lengths in its IP

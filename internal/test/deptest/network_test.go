@@ -85,7 +85,7 @@ func TestNetworkUse(t *testing.T) {
 
 // starters are the packages that start programs, and which.
 var starters = map[string]string{
-	"internal/base/cli":        "the program itself, with other arguments",
+	"internal/app/cli":         "the program itself, with other arguments",
 	"internal/fleet/messenger": "what --on-incident-exec names",
 }
 
