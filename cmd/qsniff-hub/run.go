@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -17,7 +19,6 @@ import (
 
 	"qsniff/internal/app/cli"
 	"qsniff/internal/base/digits"
-	"qsniff/internal/base/disk"
 	"qsniff/internal/base/sandbox"
 	"qsniff/internal/base/systemd"
 	"qsniff/internal/fleet/hub"
@@ -25,6 +26,7 @@ import (
 	"qsniff/internal/fleet/hub/web"
 	"qsniff/internal/monitor/metrics"
 	"qsniff/internal/monitor/notify"
+	"qsniff/internal/monitor/notify/messenger"
 	"qsniff/internal/monitor/serve"
 )
 
@@ -243,7 +245,7 @@ func (r *running) addPages() error {
 	}
 	var free func() (uint64, error)
 	if r.broker != nil {
-		free = func() (uint64, error) { return disk.Free(r.opts.store) }
+		free = func() (uint64, error) { return freeBytes(r.opts.store) }
 	}
 	all := []prometheus.Collector{web.NewCollector(r.hub.View, free), metrics.NewServerCollector(r.server.Stats, nil), metrics.NewBuildInfo(b.Version, b.Revision, b.Go)}
 	if r.told != nil {
@@ -275,7 +277,7 @@ const leastFree = 64 << 20
 
 // checkDisk returns an error if the disk of the streams is nearly full.
 func (r *running) checkDisk() error {
-	free, err := disk.Free(r.opts.store)
+	free, err := freeBytes(r.opts.store)
 	if err != nil || free >= leastFree {
 		return nil // on systems that do not tell, the broker's own errors are what there is
 	}
@@ -286,11 +288,11 @@ func (r *running) checkDisk() error {
 // and says so once. What the streams have already counts as free.
 func (r *running) fitRetention() int64 {
 	o := r.opts
-	free, err := disk.Free(o.store)
+	free, err := freeBytes(o.store)
 	if err != nil {
 		return int64(o.size)
 	}
-	room := int64(free) + disk.Used(o.store) - bucketRoom
+	room := int64(free) + usedBytes(o.store) - bucketRoom
 	most := max(room*2/3, leastRetention)
 	if int64(o.size) <= most {
 		r.isTight = r.isTight && int64(o.size) > most-most/8 // said again once it was well in between
@@ -416,4 +418,72 @@ func (r *running) close() {
 		r.broker.Close()
 	}
 	r.log.Info("end")
+}
+
+// tellHelp is the part of a long description about who is told.
+const tellHelp = `Campaigns are told when they begin, change and end, and sensors when they fall silent and
+speak again, as qsniff monitor tells incidents: --tell FILE appends JSON lines, --webhooks
+FILE lists services (discord, slack, matrix, ntfy, json), --on-campaign-exec starts a
+PROGRAM with QSNIFF_EVENT, QSNIFF_THREAD, QSNIFF_KIND, QSNIFF_LEVEL, QSNIFF_TEXT,
+QSNIFF_ADVICE and more in its environment, and the line on standard input. Of several
+hubs the one that leads tells. What it told just before it ended, and may not have
+arrived, is counted as uncertain, and not told again.`
+
+// startTelling starts the messenger process. It returns nil if c names nothing for it to do.
+func startTelling(c *notify.Config, log func(string)) (*notify.Messenger, error) {
+	if c.IsEmpty() {
+		return nil, nil
+	}
+	cmd, err := cli.OwnCommand("qsniff-hub", "messenger")
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stderr = os.Stderr
+	m, err := notify.Start(cmd, c, log)
+	if err != nil {
+		return nil, cli.Hinted(err, "qsniff-hub run --help has who can be told, and how")
+	}
+	return m, nil
+}
+
+// newMessenger is the command that run starts as a process of its own.
+func newMessenger(io streams) *cobra.Command {
+	return &cobra.Command{Use: "messenger", Short: "tell what another qsniff-hub finds: started by it", Hidden: true, Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cli.SurviveSignals()
+			return messenger.Serve(os.Stdin, os.Stdout, messenger.Options{Errors: io.err, Report: func(string) (*exec.Cmd, error) {
+				return nil, errors.New("a hub has no captures")
+			}})
+		}}
+}
+
+// freeBytes returns how many bytes a user without rights may still write on the file system of a path; where that does not
+// exist yet, of the nearest folder above it that does.
+func freeBytes(path string) (uint64, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		n, err := statFree(path)
+		above := filepath.Dir(path)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || above == path {
+			return n, err
+		}
+		path = above
+	}
+}
+
+// usedBytes returns how many bytes the regular files below a folder have. What vanishes meanwhile is left out.
+func usedBytes(folder string) (n int64) {
+	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n
 }

@@ -10,7 +10,7 @@ import (
 
 	"qsniff/capture/pcapfilter"
 	"qsniff/dissect"
-	"qsniff/internal/base/shell"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/pipeline/filter"
 )
@@ -107,7 +107,7 @@ func (o *readOptions) hintTranslation(err error, text string, reg *dissect.Regis
 	expr, _ := pcapfilter.Parse(text)
 	own, ok := translateTcpdump(expr)
 	if _, wrong := o.compile(own, reg); ok && wrong == nil && errors.As(err, &placed) {
-		placed.hint = "that is the language of tcpdump, which -f takes; here it is -Y " + shell.Quote(own)
+		placed.hint = "that is the language of tcpdump, which -f takes; here it is -Y " + cli.Quote(own)
 	}
 	return err
 }

@@ -19,7 +19,6 @@ import (
 	"qsniff/dissect"
 	"qsniff/internal/app/cli"
 	"qsniff/internal/base/hostset"
-	"qsniff/internal/base/shell"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/flood/config"
@@ -231,7 +230,7 @@ var choosing = []string{"servers", "own", "level", "thresholds", "proven", "expi
 func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) rules.Invocation {
 	words := o.flagWords(cmd, func(f *pflag.Flag) bool { return slices.Contains(choosing, f.Name) })
 	if slices.Contains(args, stdin) { // what comes from there cannot be read again
-		return rules.Invocation{Flags: shell.Quote(words...)}
+		return rules.Invocation{Flags: cli.Quote(words...)}
 	}
 	files := slices.Clone(args)
 	if len(files) > 0 && strings.HasPrefix(files[0], "-") {
@@ -240,7 +239,7 @@ func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) rules.Invo
 	for _, name := range o.interfaces {
 		files = append(files, "-i", name)
 	}
-	return rules.Invocation{Captures: shell.Quote(files...), Flags: shell.Quote(words...)}
+	return rules.Invocation{Captures: cli.Quote(files...), Flags: cli.Quote(words...)}
 }
 
 // printRules prints all rules and thresholds.

@@ -27,7 +27,6 @@ import (
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/base/lru"
 	"qsniff/internal/base/sandbox"
-	"qsniff/internal/base/shell"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/pipeline"
@@ -183,7 +182,7 @@ func proposeInterfaces(all []live.Device, word string) []cobra.Completion {
 	var found []cobra.Completion
 	for i := range all {
 		in := &all[i]
-		if strings.HasPrefix(in.Name, word) && shell.Quote(in.Name) == in.Name {
+		if strings.HasPrefix(in.Name, word) && cli.Quote(in.Name) == in.Name {
 			found = append(found, cobra.CompletionWithDesc(in.Name, strings.Join(interfaceAddresses(in), " ")))
 		}
 	}
@@ -303,10 +302,10 @@ func printKept(w io.Writer, s *keep.Stats, several bool) {
 // writtenFiles returns the files as a shell finds them.
 func (o *keepOptions) writtenFiles() string {
 	if !o.options().HasSeveralFiles() {
-		return shell.Quote(o.write)
+		return cli.Quote(o.write)
 	}
 	ext := path.Ext(o.write)
-	return shell.Quote(strings.TrimSuffix(o.write, ext)) + "_*" + ext
+	return cli.Quote(strings.TrimSuffix(o.write, ext)) + "_*" + ext
 }
 
 // describe returns which files get which packets.
@@ -707,7 +706,7 @@ func (l *liveRun) printNext() {
 	case l.keeper != nil && l.result.Packets > 0:
 		fmt.Fprintf(l.errs, "qsniff: next: qsniff floods %s\n", o.keepOptions.writtenFiles())
 	case l.countIncidents() > 0:
-		fmt.Fprintf(l.errs, "qsniff: next: qsniff floods -i %s, which prints what to do; -w FILE keeps the packets\n", shell.Quote(o.interfaces[0]))
+		fmt.Fprintf(l.errs, "qsniff: next: qsniff floods -i %s, which prints what to do; -w FILE keeps the packets\n", cli.Quote(o.interfaces[0]))
 	}
 }
 

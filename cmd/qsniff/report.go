@@ -22,7 +22,6 @@ import (
 	"qsniff/internal/app/cli"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/hostset"
-	"qsniff/internal/base/shell"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/pipeline"
@@ -144,7 +143,7 @@ func (o *reportOptions) check(out io.Writer) error {
 func (o *reportOptions) invocation(cmd *cobra.Command, args []string) string {
 	words := []string{"qsniff", cmd.Name()}
 	if o.anonymize.isOn { // what was asked for may name somebody
-		return shell.Quote(append(words, "--anonymize")...)
+		return cli.Quote(append(words, "--anonymize")...)
 	}
 	words = append(words, o.flagWords(cmd, func(f *pflag.Flag) bool {
 		return !f.Hidden && !slices.Contains([]string{"output", "force", "jobs"}, f.Name)
@@ -152,7 +151,7 @@ func (o *reportOptions) invocation(cmd *cobra.Command, args []string) string {
 	for _, name := range args {
 		words = append(words, filepath.Base(name))
 	}
-	return shell.Quote(words...)
+	return cli.Quote(words...)
 }
 
 // makeReport reads captures and writes their report.

@@ -30,7 +30,6 @@ import (
 	"qsniff/internal/app/top"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/base/sandbox"
-	"qsniff/internal/base/shell"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/flood/rules"
@@ -211,10 +210,10 @@ func runTop(ctx context.Context, opts *topOptions, args []string, io streams) er
 	t := &topRun{opts: opts, args: args, notes: new(bytes.Buffer), store: recent.NewStore()}
 	t.io = streams{io.out, t.notes}
 	for _, name := range args {
-		t.asked.Captures = strings.TrimSpace(t.asked.Captures + " " + shell.Quote(name))
+		t.asked.Captures = strings.TrimSpace(t.asked.Captures + " " + cli.Quote(name))
 	}
 	for _, name := range opts.interfaces {
-		t.asked.Captures = strings.TrimSpace(t.asked.Captures + " -i " + shell.Quote(name))
+		t.asked.Captures = strings.TrimSpace(t.asked.Captures + " -i " + cli.Quote(name))
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

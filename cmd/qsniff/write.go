@@ -20,7 +20,6 @@ import (
 	"qsniff/dissect"
 	"qsniff/internal/app/anonymize"
 	"qsniff/internal/app/cli"
-	"qsniff/internal/base/shell"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/pipeline/subset"
 	"qsniff/internal/render"
@@ -76,7 +75,7 @@ func (w *writeOptions) check(out io.Writer) error {
 	}
 	if _, err := file.FormatOf(w.path); err != nil {
 		packer := packers[strings.ToLower(filepath.Ext(w.path))]
-		return &usageError{err, fmt.Sprintf("name - as the file, and compress what is written: ... | %s > %s", packer, shell.Quote(w.path))}
+		return &usageError{err, fmt.Sprintf("name - as the file, and compress what is written: ... | %s > %s", packer, cli.Quote(w.path))}
 	}
 	return nil
 }

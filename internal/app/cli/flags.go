@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +11,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/config"
 	"qsniff/internal/monitor/notify"
+	"qsniff/internal/render/manual"
 )
 
 // Choice is the value of a flag that has one of Allowed.
@@ -142,3 +148,154 @@ func (o *TellFlags) Config() (*notify.Config, error) {
 	}
 	return c, nil
 }
+
+// Headings are those of flags, each with the names of its flags in order.
+type Headings []struct {
+	Title string
+	Names []string
+}
+
+// Group is the flags of a command under one heading.
+type Group struct {
+	Title string
+	Flags *pflag.FlagSet
+}
+
+// GroupFlags returns the flags of a command that are not hidden, by heading; those of no heading come last.
+func GroupFlags(cmd *cobra.Command, headings Headings) (groups []Group) {
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
+	isListed := map[string]bool{}
+	for _, h := range headings {
+		set := pflag.NewFlagSet("", pflag.ContinueOnError)
+		set.SortFlags = false
+		for _, name := range h.Names {
+			if f := cmd.LocalFlags().Lookup(name); f != nil && !f.Hidden {
+				set.AddFlag(f)
+				isListed[name] = true
+			}
+		}
+		if set.HasFlags() {
+			groups = append(groups, Group{h.Title + " flags", set})
+		}
+	}
+	others := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !isListed[f.Name] && !f.Hidden {
+			others.AddFlag(f)
+		}
+	})
+	return append(groups, Group{"Other flags", others})
+}
+
+// PrintUsage prints the usage of a command, in lines of at most so many characters: its synopsis, commands by group, examples, flags by heading.
+func PrintUsage(cmd *cobra.Command, headings Headings, width int) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s COMMAND [flags] ...\n", cmd.CommandPath())
+	}
+	for _, g := range cmd.Groups() {
+		fmt.Fprintf(&b, "\n%s:\n", g.Title)
+		for _, sub := range cmd.Commands() {
+			if sub.GroupID == g.ID && sub.IsAvailableCommand() {
+				fmt.Fprintf(&b, "  %-*s  %s\n", cmd.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	for _, g := range GroupFlags(cmd, headings) {
+		fmt.Fprintf(&b, "\n%s:\n%s", g.Title, g.Flags.FlagUsagesWrapped(width))
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n\"%s COMMAND --help\" prints the help of a command.\n", cmd.CommandPath())
+	}
+	_, err := cmd.OutOrStderr().Write([]byte(b.String()))
+	return err
+}
+
+// ReadConfig returns the values of a TOML file, which are those of flags by their long names, and their keys in order.
+func ReadConfig(name string) (values map[string]any, keys []string, err error) {
+	text, err := ReadFile(name, LongestConfig, "configuration")
+	var meta toml.MetaData
+	if err == nil {
+		meta, err = toml.Decode(text, &values)
+		err = config.ExplainSyntax(err)
+	}
+	for _, key := range meta.Keys() {
+		keys = append(keys, key[0])
+	}
+	return values, keys, NameFile(name, err, "it has flags by their long names, as in: log-level = \"debug\"")
+}
+
+// SetFlag gives a flag the value that a file has for it.
+func SetFlag(f *pflag.Flag, value any) error {
+	f.Changed = true
+	list := ListOf(f)
+	several, isArray := value.([]any)
+	if !isArray {
+		several = []any{value}
+	}
+	words := make([]string, len(several))
+	for i, v := range several {
+		words[i] = fmt.Sprint(v)
+	}
+	switch {
+	case list != nil:
+		return list.Replace(words)
+	case isArray && !strings.HasSuffix(f.Value.Type(), ",..."): // a list reads better in a file than commas
+		return errors.New("one value, not a list")
+	}
+	err := f.Value.Set(strings.Join(words, ","))
+	if number := (*strconv.NumError)(nil); errors.As(err, &number) {
+		err = fmt.Errorf("%v is no number", value)
+	}
+	return err
+}
+
+// ListOf returns the value of a flag that may be given several times, nil of any other.
+func ListOf(f *pflag.Flag) pflag.SliceValue {
+	v := f.Value
+	if wrapped, is := v.(interface{ Inner() pflag.Value }); is {
+		v = wrapped.Inner()
+	}
+	list, _ := v.(pflag.SliceValue)
+	return list
+}
+
+// LoadThresholds reads the file of thresholds with a name; without one all have their defaults.
+func LoadThresholds(name string) (flood.Thresholds, error) {
+	if name == "" {
+		return flood.Defaults(), nil
+	}
+	text, err := ReadFile(name, LongestConfig, "file of thresholds")
+	if err != nil {
+		return flood.Thresholds{}, NameFile(name, err, "qsniff floods --explain -o toml prints a file with all thresholds")
+	}
+	limits, err := config.Parse(text)
+	hint := "qsniff floods --explain lists all thresholds with their defaults"
+	if unknown := (*config.UnknownError)(nil); errors.As(err, &unknown) {
+		hint = cmp.Or(suggestThreshold(unknown.Key), "qsniff floods --explain lists all thresholds")
+	}
+	return limits, NameFile(name, err, hint)
+}
+
+// suggestThreshold returns a hint with the thresholds whose names are most like word; empty: there are none.
+func suggestThreshold(word string) string {
+	var names []string
+	for _, s := range flood.Defaults().Settings() {
+		names = append(names, s.Name)
+	}
+	near := manual.Nearest(word, names)
+	if len(near) == 0 {
+		return ""
+	}
+	return "did you mean " + strings.Join(near, ", ") + "?"
+}
+
+// limit: LongestConfig is the greatest size of a file of thresholds or flags, in bytes. Chosen: far more
+// than all of them take with long comments, so that a capture that is named by mistake
+// is refused at once.
+const LongestConfig = 256 << 10

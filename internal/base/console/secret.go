@@ -191,3 +191,335 @@ func isLogged(args []byte) bool {
 	end := bytes.IndexByte(address, '"')
 	return end >= 0 && bytes.HasPrefix(address[end:], quoteCommand)
 }
+
+// Finder finds the ranges of one text that must not be shown, in order: its Next is for
+// Cursor.Pieces. A text of any length, with any number of ranges, is walked once for its
+// secrets and once for each password of the connection.
+type Finder struct {
+	// Passwords are those that the connection showed so far, or nil.
+	Passwords *Passwords
+	// IsCut is set where the end of the text is missing: a password that begins there is
+	// hidden as far as it goes. At any other end it is from leastStart bytes on: the text
+	// may go on in a later message.
+	IsCut bool
+	// First is hidden besides what is found, unless it is empty: the caller may have
+	// learned from what precedes the text that it begins with a secret. See FindTorn.
+	First Span
+
+	hasBegun bool
+	isPlain  bool                       // no byte of the text begins an escape
+	size     int                        // of the text
+	next     [1 + 1 + maxPasswords]Span // the next range of First, of FindSecret and of each password, as offsets into the text
+}
+
+// Next returns the first range of b that must not be shown, or -1, -1. b is the whole
+// text in the first call, and what follows hi of the call before in the others.
+func (f *Finder) Next(b []byte) (lo, hi int) {
+	if !f.hasBegun {
+		f.hasBegun, f.size = true, len(b)
+		f.isPlain = f.Passwords != nil && f.Passwords.n > 0 && !hasEscapes(b)
+		clear(f.next[:])
+		if f.next[0] = f.First; f.First.Lo >= f.First.Hi {
+			f.next[0] = Span{-1, -1}
+		}
+	}
+	at := f.size - len(b)
+	for i := range f.next {
+		s := &f.next[i]
+		switch {
+		case !s.IsFound() || s.Lo >= at && s.Hi > s.Lo:
+		case s.Hi > at:
+			s.Lo = at
+		default:
+			*s = f.findNext(i, b, at)
+		}
+	}
+	return f.firstRange(at)
+}
+
+// findNext returns the next range of source i, an index of f.next, in b, which starts at
+// offset at of the text.
+func (f *Finder) findNext(i int, b []byte, at int) Span {
+	lo, hi := -1, -1
+	switch k := i - 2; {
+	case i == 1:
+		lo, hi = FindSecret(b)
+	case k >= 0 && f.Passwords != nil && k < int(f.Passwords.n):
+		lo, hi = f.Passwords.list[k].find(b, f.leastHidden(), f.isPlain)
+	}
+	if lo < 0 {
+		return Span{-1, -1}
+	}
+	return Span{at + lo, at + hi}
+}
+
+// leastStart is how many bytes of a password the end of a text has to show to be hidden.
+// Output that fills a packet ends anywhere: its last letter is the first of the password
+// in one of twenty packets, and hiding it would hide the next packet's first line too.
+const leastStart = 3
+
+// leastHidden returns the least number of bytes of a password's start that are hidden at
+// the end of the text.
+func (f *Finder) leastHidden() int {
+	if f.IsCut {
+		return 1
+	}
+	return leastStart
+}
+
+// firstRange returns the first of the ranges, together with those that overlap or touch it,
+// from offset at on.
+func (f *Finder) firstRange(at int) (lo, hi int) {
+	s := Span{-1, -1}
+	for _, x := range f.next {
+		if x.IsFound() && (!s.IsFound() || x.Lo < s.Lo) {
+			s = x
+		}
+	}
+	if !s.IsFound() {
+		return -1, -1
+	}
+	for range f.next { // each pass takes in one more, or none is left
+		for _, x := range f.next {
+			if x.IsFound() && x.Lo <= s.Hi {
+				s.Hi = max(s.Hi, x.Hi)
+			}
+		}
+	}
+	return s.Lo - at, s.Hi - at
+}
+
+// FindTorn returns the range at the start of b that has to be hidden because bytes are
+// missing before b: it can be the rest of a secret, or the rest of a name and its value.
+// That is a line, and the next one where the first is unfinished. Where strings end with
+// NULs, as in the list of rules, every second one is a name: two are hidden, or three
+// where the first is so short that it may be a number of the part's header.
+func FindTorn(b []byte) Span {
+	head := b[:min(len(b), maxTorn)]
+	n := nextEnd(head, 0)
+	for (isUnfinished(head[:n]) || hasOnlyMarks(head[:n])) && n < len(head) && head[n] != 0 {
+		n = nextEnd(head, n+1)
+	}
+	strings := 1
+	if n <= 1 {
+		strings++
+	}
+	for ; strings > 0 && n < len(b) && b[n] == 0; strings-- {
+		n = nextEnd(b[:min(len(b), n+1+maxTorn)], n+1)
+	}
+	return Span{0, n}
+}
+
+// hasSeparator reports whether a mark follows the plain name that ends at offset at, where
+// sentences have none: password: x, "password":"x", but not "Wrong password, ...".
+func hasSeparator(b []byte, at int) bool {
+	if at == len(b) {
+		return false
+	}
+	switch x := b[at]; {
+	case x == 0, x == '\t':
+		return true
+	case x != ' ':
+		for at < len(b) && isStop(b[at]) {
+			at++
+		}
+		if at < len(b) && b[at] != ' ' {
+			return !isEnd(b[at]) || b[at] == 0 || continuesBelow(b, at)
+		}
+		at = skipBlanks(b, at)
+		return at < len(b) && isSeparator(b[at:])
+	}
+	at = skipBlanks(b, at)
+	return at < len(b) && !wordBytes[b[at]] && !isEnd(b[at]) && !isStop(b[at])
+}
+
+// isStop reports whether x ends a sentence or a part of one.
+func isStop(x byte) bool { return bytes.IndexByte([]byte(",.!?;)]}"), x) >= 0 }
+
+// findValue returns the value after the name of a variable that ends at offset at: the
+// rest of the command or line. Output is like "rcon_password" is "x", tables are like
+// rcon_password : x, and no list of such words would be complete. If expectsNext is set
+// and the line has no value, the next line is the value.
+func findValue(b []byte, at int, expectsNext bool) Span {
+	first := findOpening(b, at)
+	hi, closed := first.findEnd(b)
+	line := b[first.lo:hi]
+	attached := first.lo == first.marks && first.quote == 0
+	none := Span{-1, -1}
+	s := Span{first.lo, hi}
+	switch {
+	case first.quote != 0 && closed && (len(line) == 0 || line[0] == first.quote && len(bytes.Trim(line[1:], " \t")) == 0): // ""
+		return none
+	case len(line) == 0 || attached && hasOnlyMarks(line): // a sentence ends: Bad rcon_password.
+		s = none
+		expectsNext = expectsNext || first.isSeparated || isUnfinished(line) || continuesBelow(b, hi) || hi < len(b) && b[hi] == 0
+	case hi < len(b) && !isEnd(b[hi]): // another command follows, or who sent this
+		expectsNext = false
+	default:
+		expectsNext = !closed || isUnfinished(line) || first.isSeparated && hasOnlyMarks(line)
+	}
+	for next := hi; expectsNext && next < len(b); {
+		l := lineAfter(b, next)
+		if l.lo == len(b) {
+			break
+		}
+		if !s.IsFound() {
+			s.Lo = l.lo
+		}
+		next = nextEnd(b, l.lo)
+		s.Hi = next
+		expectsNext = isUnfinished(b[l.lo:next]) || hasOnlyMarks(b[l.lo:next])
+	}
+	if s.IsFound() && s.Hi == hi && first.quote != 0 && hi > s.Lo && b[hi-1] == first.quote {
+		s.Hi--
+	}
+	return s
+}
+
+// opening is the start of a value.
+type opening struct {
+	lo          int  // offset of the value
+	marks       int  // offset after the marks that are attached to the name
+	isSeparated bool // by more than blanks from the name
+	quote       byte // before the value; 0 for none
+}
+
+// findOpening skips what stands between a name that ends at offset at and its value
+// in the same line: marks that close what opened before the name, blanks, separators,
+// one quote.
+func findOpening(b []byte, at int) opening {
+	o := opening{lo: at}
+	for o.lo < len(b) {
+		n := closingLen(b[o.lo:])
+		if n == 0 {
+			break
+		}
+		o.lo += n
+	}
+	o.marks = o.lo
+	for ; o.lo < len(b) && !isEnd(b[o.lo]); o.lo++ {
+		x := b[o.lo]
+		sep := isSeparator(b[o.lo:])
+		if x > ' ' && !sep || x == escape {
+			break
+		}
+		o.isSeparated = o.isSeparated || sep
+	}
+	if o.lo+1 < len(b) && b[o.lo] == '\\' && isQuote(b[o.lo+1]) {
+		o.lo++
+	}
+	if o.lo < len(b) && isQuote(b[o.lo]) {
+		o.quote = b[o.lo]
+		o.lo++
+	}
+	return o
+}
+
+// findEnd returns the offset where the value ends, in its line: at a semicolon outside of
+// quotes that a blank follows, or where a log line closes its quote and names the sender of
+// the command. closed reports whether the quote before the value, if there is one, is
+// closed.
+func (o opening) findEnd(b []byte) (hi int, closed bool) {
+	delim := o.quote
+	if delim == 0 {
+		delim = '"'
+	}
+	quoted := o.quote != 0
+	for hi = o.lo; hi < len(b) && !isEnd(b[hi]); hi++ {
+		switch x := b[hi]; {
+		case x == delim && (hi == o.lo || b[hi-1] != '\\'):
+			quoted = !quoted
+		case x == ';' && !quoted && (o.quote != 0 || hi+1 < len(b) && isBlank(b[hi+1])):
+			return hi, true
+		}
+	}
+	if i := bytes.LastIndex(b[o.lo:hi], quoteFrom); i >= 0 {
+		return o.lo + i, true
+	}
+	return hi, o.quote == 0 || !quoted
+}
+
+// isUnfinished reports whether the value goes on in the next line: "rcon_password is:".
+func isUnfinished(line []byte) bool {
+	line = trimMarks(line)
+	if len(line) == 0 {
+		return false
+	}
+	if bytes.IndexByte([]byte(":=>|,-[{(<\\"), line[len(line)-1]) >= 0 {
+		return true
+	}
+	lo := len(line)
+	for lo > 0 && wordBytes[line[lo-1]] && len(line)-lo <= len("was") {
+		lo--
+	}
+	return isConnector(line[lo:])
+}
+
+// continuesBelow reports whether the line after the one that ends at offset at begins
+// with a separator or a quote: rcon_password LF : x
+func continuesBelow(b []byte, at int) bool {
+	at = skipBlanks(b, nextLine(b, at))
+	return at < len(b) && (isSeparator(b[at:]) || isQuote(b[at]))
+}
+
+// lineAfter returns the opening of the next line with something in it.
+func lineAfter(b []byte, at int) opening {
+	for at < len(b) && b[at] <= ' ' && b[at] != escape {
+		at++
+	}
+	return findOpening(b, at)
+}
+
+// nextLine returns the offset after the end of line at offset at: one of LF, CR,
+// CR LF, NUL.
+func nextLine(b []byte, at int) int {
+	if at+1 < len(b) && b[at] == '\r' && b[at+1] == '\n' {
+		at++
+	}
+	return min(at+1, len(b))
+}
+
+// nextEnd returns the offset of the first end of line from at on.
+func nextEnd(b []byte, at int) int {
+	for at < len(b) && !isEnd(b[at]) {
+		at++
+	}
+	return at
+}
+
+func skipBlanks(b []byte, at int) int {
+	for at < len(b) && isBlank(b[at]) {
+		at++
+	}
+	return at
+}
+
+func isQuote(x byte) bool { return x == '"' || x == '\'' || x == '`' }
+
+// isSeparator reports whether b starts with a mark that separates a name from its value.
+// A minus is one only before a blank or in an arrow, because values begin with it, too.
+func isSeparator(b []byte) bool {
+	switch b[0] {
+	case ':', '=', '>', ',', '|':
+		return true
+	case '-':
+		return len(b) > 1 && (b[1] == '>' || b[1] == '-' || isBlank(b[1]) || isEnd(b[1]))
+	}
+	return false
+}
+
+// closingLen returns the length of what b starts with that can be attached to the end
+// of a name: a mark that closes what opened before it, emphasis, a colour code. A
+// letter after ^ or & may begin the value.
+func closingLen(b []byte) int {
+	switch x := b[0]; {
+	case isQuote(x) || bytes.IndexByte([]byte(")]}*\\"), x) >= 0:
+		return 1
+	case isBlank(x), (x == '^' || x == '&') && (len(b) < 2 || !isDigit(b[1])):
+		return 0
+	}
+	return colourLen(b)
+}
+
+// limit: maxTorn is how many bytes of each line FindTorn hides at most: no password is longer.
+const maxTorn = 256

@@ -3,8 +3,11 @@
 package hostset
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -135,3 +138,160 @@ func (s *Set) Has(end netip.AddrPort) bool {
 	}
 	return false
 }
+
+// Networks is a set of addresses and networks that is quick to look up: disjoint prefixes, sorted. A
+// nil *Networks holds none.
+type Networks struct {
+	sorted    []netip.Prefix
+	four, six []stretch // of sorted, for Holds
+}
+
+// stretch is the addresses from first to last.
+type stretch struct{ first, last words }
+
+// words are the upper and the lower half of an address of 16 bytes.
+type words [2]uint64
+
+func wordsOf(b *[16]byte) words {
+	return words{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])}
+}
+
+func (a words) precedes(b words) bool { return a[0] < b[0] || a[0] == b[0] && a[1] < b[1] }
+
+// isFour reports whether the address is of IPv4, in the form that IPv6 has for these.
+func (a words) isFour() bool { return a[0] == 0 && a[1]>>32 == 0xffff }
+
+// ParseNetworks reads a list like 198.51.100.9,2001:db8::/64; spaces and line breaks separate words as
+// commas do. The error quotes the word that has none of the forms.
+func ParseNetworks(list string) (*Networks, error) {
+	var all []netip.Prefix
+	for word := range strings.FieldsFuncSeq(list, isSeparator) {
+		if len(all) == MaxNetworks {
+			return nil, fmt.Errorf("more than %d addresses and networks: name networks", MaxNetworks)
+		}
+		p, err := parseNetwork(word)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no address in the list")
+	}
+	return newNetworks(all), nil
+}
+
+func isSeparator(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }
+
+// parseNetwork returns the network that a word names, of an address itself.
+func parseNetwork(word string) (netip.Prefix, error) {
+	p, ok, err := networkOf(word)
+	if err != nil {
+		return p, err
+	}
+	if !ok {
+		return p, fmt.Errorf("%q: not a network, or an address without a port", word)
+	}
+	widest := widestV6
+	if p.Addr().Is4() {
+		widest = widestV4
+	}
+	if p.Bits() < widest {
+		return netip.Prefix{}, fmt.Errorf("%s: wider than a /%d", word, widest)
+	}
+	return p, nil
+}
+
+// newNetworks sorts networks, and drops those that lie in another. It returns nil for none.
+func newNetworks(all []netip.Prefix) *Networks {
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b netip.Prefix) int {
+		if c := a.Addr().Compare(b.Addr()); c != 0 {
+			return c
+		}
+		return a.Bits() - b.Bits()
+	})
+	x := &Networks{}
+	for _, p := range all {
+		if n := len(x.sorted); n == 0 || !x.sorted[n-1].Overlaps(p) { // the wider one precedes
+			x.sorted = append(x.sorted, p)
+			x.addStretch(p)
+		}
+	}
+	return x
+}
+
+// addStretch adds the addresses of a network, which follow those before.
+func (x *Networks) addStretch(p netip.Prefix) {
+	b := p.Addr().As16()
+	s := stretch{first: wordsOf(&b)}
+	s.last = s.first
+	free := 128 - p.Bits()
+	if p.Addr().Is4() {
+		free = 32 - p.Bits()
+	}
+	s.last[0] |= 1<<max(free-64, 0) - 1
+	s.last[1] |= 1<<min(free, 64) - 1 // 1<<64 is 0
+	if p.Addr().Is4() {
+		x.four = append(x.four, s)
+	} else {
+		x.six = append(x.six, s)
+	}
+}
+
+// Has reports whether an address belongs to the set.
+func (x *Networks) Has(a netip.Addr) bool {
+	b := a.As16()
+	return a.IsValid() && x.Holds(&b)
+}
+
+// Holds is Has of an address of 16 bytes, in IPv4 after ::ffff.
+func (x *Networks) Holds(b *[16]byte) bool {
+	if x == nil {
+		return false
+	}
+	a, all := wordsOf(b), x.six
+	if a.isFour() {
+		all = x.four
+	}
+	from, to := 0, len(all)
+	for from < to {
+		if at := (from + to) / 2; all[at].last.precedes(a) {
+			from = at + 1
+		} else {
+			to = at
+		}
+	}
+	return from < len(all) && !a.precedes(all[from].first)
+}
+
+// Overlaps reports whether an address of a network belongs to the set.
+func (x *Networks) Overlaps(network netip.Prefix) bool {
+	if x == nil {
+		return false
+	}
+	at, isThere := slices.BinarySearchFunc(x.sorted, network, func(p, q netip.Prefix) int { return p.Addr().Compare(q.Addr()) })
+	return isThere || at > 0 && x.sorted[at-1].Overlaps(network) || at < len(x.sorted) && x.sorted[at].Overlaps(network)
+}
+
+// Map returns the set of what stands for the networks of x, as Set.Map does.
+func (x *Networks) Map(stand func(netip.Prefix) []netip.Prefix) *Networks {
+	if x == nil {
+		return nil
+	}
+	var all []netip.Prefix
+	for _, p := range x.sorted {
+		all = append(all, stand(p)...)
+	}
+	return newNetworks(all)
+}
+
+// limit: MaxNetworks is how many addresses and networks a list of Networks has at most. Chosen: more than
+// any service that polls has probes, and 12 steps to look one up.
+const MaxNetworks = 4096
+
+// limit: widestV4 and widestV6 are the bits of the widest networks that a list of Networks may have. Chosen:
+// 10.0.0.0/8 is somebody's own, and what is wider is a part of the Internet.
+const widestV4, widestV6 = 8, 16

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"math/bits"
+	"time"
 
 	"qsniff/internal/base/lru"
 )
@@ -177,3 +178,18 @@ func (p polynomial) join(a, b uint64, n int) uint64 {
 	}
 	return reduce(a + b)
 }
+
+const (
+	// limit: DefaultLate is how much longer than usual a late datagram takes. Chosen: twice what
+	// queues of home routers add, and a tenth of what clients wait.
+	DefaultLate = 100 * time.Millisecond
+
+	// limit: runLength is how many datagrams with one content and the same ends are aligned at once.
+	// Chosen: the time for each grows with it, and half a window of equal requests, one a
+	// millisecond, is aligned as well by runs of this length.
+	runLength = 128
+
+	// limit: tolerance is how much before it was sent a datagram may arrive, by the clocks as
+	// corrected. Chosen: what capturing programs deliver in one go.
+	tolerance = 2 * time.Millisecond
+)

@@ -193,3 +193,7 @@ func differingBytes(a, b []byte) Part {
 	}
 	return Part{Name: "bytes from " + strconv.Itoa(lo), Values: [2]Value{{Bytes: x}, {Bytes: y}}}
 }
+
+// limit: maxChanged is how many bytes of changed datagrams are kept to name the fields that differ.
+// Chosen: thousands of replies.
+const maxChanged = 4 << 20

@@ -1,3 +1,28 @@
+// Package diff finds what happened to UDP datagrams, and to TCP segments of consoles, between two
+// points at which both were captured: EDGE, near the clients, and HOST, near the servers. It reads captures and
+// prints nothing; it names no protocol and decodes only to name kinds of messages and the
+// fields that differ.
+//
+// Both captures are read three times.
+//
+//	Survey    a sample of the contents of both, the same at both points: contents that are
+//	          there once at each show the difference of the clocks and its drift (clock.go),
+//	          and which addresses were translated (survey.go). Who serves is learned, too.
+//	Compare   windows of both captures in the clock of HOST (window.go). Datagrams with the
+//	          same content and the same ends are paired by order and time (align.go); what is
+//	          left is a copy, part of a message that is in other datagrams at the other point
+//	          (reframe.go), a changed datagram, an answer from in between, or missing
+//	          (classify.go). A datagram is judged once the whole wait for its counterpart lies
+//	          in memory.
+//	Collect   the bytes of changed datagrams, and the packets that the caller writes.
+//
+// TCP segments take the same way (segment.go): those with data, and those that begin or end a connection. Equal
+// bytes are distinguished by their place in the stream (segment.go), those that were cut in another way are
+// found by hashes that can be joined (align.go, segment.go), and connections that one capture
+// alone has are listed (segment.go).
+//
+// Every datagram of both captures, and every segment that is compared, gets exactly one Class. What one capture does not cover in
+// time is not judged.
 package diff
 
 import (
@@ -250,3 +275,28 @@ func newComparer(o *Options, r *Result, surveys [2]*survey, readers [2]*reader) 
 	}
 	return c
 }
+
+const (
+	// limit: DefaultWait is how long a datagram may take from one point to the other. Chosen: query
+	// clients have given up by then.
+	DefaultWait = 2 * time.Second
+
+	// limit: windowDatagrams is how many datagrams of each capture are in memory at a time, with the usual
+	// --memory: 6 MiB each, with what sorts them. Where a capture has more in twice the wait, datagrams are judged
+	// before it is over, which is counted.
+	windowDatagrams = 3 << 14
+
+	// limit: leastWindow is the least such number.
+	leastWindow = 1 << 12
+
+	// limit: maxConns is how many connections over TCP are remembered, and the directions of these for each capture; the one that was
+	// silent longest is evicted. Chosen: consoles have few, and all of it takes 3 MiB.
+	maxConns = 1 << 13
+
+	// limit: maxReplies is how many contents of replies are remembered, for the age of the bytes that an answer from
+	// in between repeats.
+	maxReplies = 1 << 12
+
+	// limit: fragmentBytes is the memory in which fragments of each capture are joined.
+	fragmentBytes = 2 << 20
+)

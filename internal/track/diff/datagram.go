@@ -268,3 +268,6 @@ func (x *identifier) role(kind uint16) int {
 	}
 	return 1
 }
+
+// limit: maxKinds is how many types of messages are distinguished: all that there are, and room.
+const maxKinds = 1 << 12

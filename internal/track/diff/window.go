@@ -312,3 +312,7 @@ func (c *comparer) runOfStranger(d *datagram, isSrcKnown, isDstKnown, isFirst bo
 	}
 	return runKey(hash, server, &end{port: uint16(d.way)}), !isKnown
 }
+
+// limit: maxPieces is how many fragments are remembered by their frames, to be written. Chosen: as
+// many as the largest window could wait for.
+const maxPieces = 1 << 16

@@ -1,10 +1,10 @@
 //go:build linux || darwin || freebsd
 
-package disk
+package main
 
 import "golang.org/x/sys/unix"
 
-func free(path string) (uint64, error) {
+func statFree(path string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {
 		return 0, err

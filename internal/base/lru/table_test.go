@@ -2,6 +2,7 @@ package lru
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -158,5 +159,58 @@ func BenchmarkChosen(b *testing.B) {
 				n++
 			}
 		})
+	}
+}
+
+func TestAll(t *testing.T) {
+	tab := New[all, int](3)
+	put := func(k all, v int) {
+		p, _ := tab.Put(k)
+		*p = v
+	}
+	put(1, 10)
+	put(2, 20)
+	put(3, 30)
+	put(4, 40) // makes room of 1
+	tab.Get(2)
+	tab.Delete(3)
+	var got []int
+	for k, v := range tab.All() {
+		got = append(got, int(k), *v)
+	}
+	if want := []int{4, 40, 2, 20}; !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	for k := range tab.All() {
+		if k != 4 {
+			t.Errorf("%d comes after the end", k)
+		}
+		break
+	}
+}
+
+// all is a key.
+type all uint64
+
+func (k all) Hash(seed uint64) uint64 { return Mix(seed, uint64(k)) }
+
+// TestOrdinaryKeys: ports and addresses in a row, as clients and networks have them, are
+// not taken for keys that somebody chose, whatever the seed.
+func TestOrdinaryKeys(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		tab := New[host, int](room)
+		tab.seed = r.Uint64()
+		for hosts := range uint64(4) {
+			for port := range uint64(room / 4) {
+				tab.Put(host{hosts << 56, 40_000 + port})
+			}
+		}
+		for i := range uint64(room) {
+			tab.Put(host{0xffff << 32, i << 40})
+		}
+		if tab.rekeys > 0 || tab.credit < 0 {
+			t.Fatalf("the seed was changed %d times, credit %d", tab.rekeys, tab.credit)
+		}
 	}
 }
