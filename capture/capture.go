@@ -117,3 +117,8 @@ type Interface struct {
 type Describer interface {
 	Interfaces() []Interface
 }
+
+// limit: MaxCaptured is the largest captured length that is believed, in bytes. It
+// is libpcap's MAXIMUM_SNAPLEN: nothing on a network is longer, so a record
+// that claims more is damage, and no buffer is sized by what it claims.
+const MaxCaptured = 262_144

@@ -381,3 +381,24 @@ func (m *merger) secondInput() *input {
 	}
 	return m.heap[1]
 }
+
+const (
+	// limit: MaxPackets is how many packets a Batch holds at most: enough to make the
+	// hand-over between goroutines cheap, few enough to stay in the cache. Measured
+	// on a mix of protocols and on a flood, 256 took 2 MiB less memory and 2 to 6 % more
+	// processor time; 1,024 took 2 MiB more and were hardly faster.
+	MaxPackets = 512
+
+	// limit: alignedInputs is for how many inputs clocks are compared, and alignedBatches how many batches
+	// of each are looked at for that, and kept in memory (chosen).
+	alignedInputs  = 4
+	alignedBatches = 8
+
+	// limit: laneOverlap is how far the last packets of a file of a ring are later than the first of the
+	// next, in nanoseconds: what processors that take turns deliver out of order (chosen).
+	laneOverlap = 5_000_000
+
+	// limit: maxInputs is how many inputs the 16 bits of Packet.File can number. Further
+	// ones all have the last number.
+	maxInputs = 1 << 16
+)

@@ -361,3 +361,7 @@ func (in *Inner) Fail() {
 		in.failed, in.failedAt = true, in.size-in.left
 	}
 }
+
+// limit: maxAux bounds the decoded bytes that Parts keeps of one message. They are decoded
+// from bytes of it, and no server has reason to send more than one datagram holds.
+const maxAux = 64 << 10

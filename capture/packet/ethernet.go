@@ -271,3 +271,7 @@ func looksLikeEthernet(b []byte) bool {
 	}
 	return false
 }
+
+// limit: maxLabels is how many MPLS labels one stack may have. Segment routing
+// imposes the deepest stacks, about a dozen labels.
+const maxLabels = 16

@@ -357,3 +357,9 @@ func (p *Packet) decodeTCP(b []byte, wire int) {
 	p.Payload, p.Wire, p.Stop = b[min(len(b), n):], wire-n, TCP
 	p.trace(HeaderTCP, b)
 }
+
+// limit: maxExtensions is how many IPv6 extension headers one packet may carry.
+// The order recommended by RFC 8200 section 4.1 has six that can be read,
+// so more than eight are sent to make the walk long. The limit holds for the
+// extension headers of GTP-U too.
+const maxExtensions = 8

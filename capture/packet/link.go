@@ -589,3 +589,7 @@ func (p *Packet) decodeNLPID(b []byte, wire int) {
 		p.Stop = NotIP
 	}
 }
+
+// limit: maxAttributes is how many attributes the header of one NFLOG packet may
+// have. Linux defines about twenty; chosen: three times as many, for later ones.
+const maxAttributes = 64

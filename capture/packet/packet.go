@@ -272,3 +272,21 @@ func (p *Packet) trace(k HeaderKind, b []byte) {
 		t.n++
 	}
 }
+
+// A packet beyond a limit of this package ends the walk with TooDeep, which is counted
+// like every other Stop.
+const (
+	// limit: maxWays is how many tags, label stacks, sessions and tunnels may lie
+	// around one packet, in all. A mirrored frame (ERSPAN) of an overlay
+	// network (VXLAN) is three frames; with the two tags of IEEE 802.1ad on
+	// each, that is eight ways in.
+	maxWays = 8
+
+	// limit: maxHeaders is how many headers a Trace has: in each way in, and in the packet itself,
+	// there are at most an Ethernet, an IP and a transport header.
+	maxHeaders = 3 * (maxWays + 1)
+)
+
+// limit: Partitions is how many values Partition returns. It never depends on the
+// machine, because which packets share a table decides what is evicted.
+const Partitions = 16

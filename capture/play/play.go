@@ -223,3 +223,6 @@ func (s *Source) Interfaces() []capture.Interface {
 	}
 	return nil
 }
+
+// limit: pause is how long Read waits for what is due next. Chosen: a key acts within it.
+const pause = 50 * time.Millisecond

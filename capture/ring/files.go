@@ -343,3 +343,15 @@ func busyError(path string) error {
 	return &file.Error{File: path, Offset: -1, Err: fs.ErrExist,
 		Reason: "another capture is writing this ring", Hint: "end it, or choose another name"}
 }
+
+const (
+	// limit: maxKept is how many files a ring may have: as many as capture/file reads of one
+	// folder, with about 8 MiB of names. A ring with more is refused.
+	maxKept = 1 << 16
+
+	// limit: lockTries is how often the lock file may be removed by another run between the
+	// moment it is opened and the moment it is locked. Once is rare; more often means
+	// that the file system does not identify files, and the ring is written without
+	// its lock.
+	lockTries = 10
+)

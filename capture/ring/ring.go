@@ -433,3 +433,24 @@ func (n names) lockName() string { return "." + n.prefix + n.ext + lockSuffix }
 
 // pathOf returns a name with its folder, for messages.
 func (n names) pathOf(name string) string { return filepath.Join(n.folder, name) }
+
+const (
+	// limit: DefaultFlush is how much packet time may pass before packets in the buffer are
+	// written to the file: what a process that is killed may lose. A write a second
+	// costs nothing that can be measured.
+	DefaultFlush = time.Second
+
+	// limit: retryAfter is how much packet time passes at most after an error before the
+	// next file is tried. Chosen: six attempts a minute are no load for a full disk,
+	// and 10 s of packets are all that is lost once there is room.
+	retryAfter = 10 * time.Second
+
+	// limit: filesOfTotal is how many files share Options.Total where they have no size of their own.
+	// Chosen: room for a new file costs an eighth of what is there, and no more.
+	filesOfTotal = 8
+
+	// limit: maxDisorder is how far back time may go between packets and count as packets
+	// of several interfaces that arrive in turn; more is a clock that was set back.
+	// Chosen: interfaces are read in turn within capture/live's delay, below 1 s.
+	maxDisorder = 2 * time.Second
+)

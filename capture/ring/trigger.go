@@ -323,3 +323,23 @@ func (t *Trigger) dropOldest() {
 		t.head, t.wrapped = 0, false
 	}
 }
+
+const (
+	// limit: MinTrigger is the least memory of a Trigger, in bytes: room for two of the
+	// longest packets with their headers, rounded up.
+	MinTrigger = 1 << 20
+
+	// limit: Notice is how much longer packets wait in a Trigger than the time before an
+	// incident: most incidents are detected within 10 s of their beginning, those
+	// that add up slowly within 30.
+	Notice = 30 * time.Second
+
+	// limit: drainPackets and drainTick are how many packets of an incident are written from
+	// memory with each packet that arrives, and with each tick. Chosen: enough to be
+	// done soon, few enough that the capture is not held up and packets dropped.
+	drainPackets = 16
+	drainTick    = 16 << 10
+
+	// limit: headerLen is how many bytes a packet takes in memory besides its data.
+	headerLen = 40
+)

@@ -24,9 +24,9 @@ import (
 	"qsniff/internal/fleet/hub"
 	"qsniff/internal/fleet/hub/broker"
 	"qsniff/internal/fleet/hub/web"
+	"qsniff/internal/fleet/messenger"
 	"qsniff/internal/monitor/metrics"
 	"qsniff/internal/monitor/notify"
-	"qsniff/internal/monitor/notify/messenger"
 	"qsniff/internal/monitor/serve"
 )
 

@@ -320,3 +320,7 @@ func addSteamID3(cur *dissect.Cursor, v uint64, at dissect.Extent) {
 	p := cur.Parts(at)
 	p.Text(&defSID3, at, append(b, ']'))
 }
+
+// limit: maxCount bounds the counts that are taken from the keywords in place of the
+// reply's own. No game has more slots than that.
+const maxCount = 1 << 24

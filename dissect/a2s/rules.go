@@ -184,3 +184,6 @@ func hasBinaryRules(c *dissect.Context) bool {
 	flow := &c.FromServer
 	return flow.HasApp && (flow.AppID == appArma3 || flow.AppID == appDayZ)
 }
+
+// limit: maxPages bounds the pages of binary rules: their number is one byte.
+const maxPages = 255

@@ -544,3 +544,7 @@ func (p *probe) isFrontlinesRules() bool {
 	}
 	return n > 0 && n == int(binary.BigEndian.Uint16(p.b)) && n != int(binary.LittleEndian.Uint16(p.b))
 }
+
+// limit: maxDecimals bounds the digits of a decimal fraction in the keywords: as many as
+// a float64 holds exactly. Servers send seven.
+const maxDecimals = 15

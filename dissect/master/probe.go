@@ -311,3 +311,7 @@ func (p *probe) rateValidMD5() dissect.Confidence {
 	}
 	return p.requireLength(1 + challengeLen)
 }
+
+// limit: maxOldHeartbeat bounds what may be taken for a WON heartbeat: a few
+// numbers. It has little structure else.
+const maxOldHeartbeat = 256

@@ -343,3 +343,12 @@ func readServers(cur *dissect.Cursor, size int) (n int, last []byte, ended bool)
 	cur.Pop()
 	return n, last, ended
 }
+
+const (
+	// limit: fullPage is how many entries a page has that the master filled: 1,392
+	// bytes. A shorter one without the end mark is worth a word.
+	fullPage = 231
+
+	// limit: maxFilter is the longest filter that masters are known to take, in bytes.
+	maxFilter = 190
+)

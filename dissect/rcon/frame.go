@@ -533,3 +533,27 @@ func isMiscounted(b []byte, h header) bool {
 		return more < 0
 	}
 }
+
+const (
+	// limit: Sizes of the protocol. The size of a packet counts what follows it: id, type,
+	// body and two NULs.
+	minSize = 10
+
+	// limit: usualSize is the most that servers of the Source engine send: 4,096 bytes of
+	// body. Valve's description says 4,096 for the size itself.
+	usualSize = 4096 + minSize
+
+	// limit: maxSize is the most that is believed: as much as one direction of a connection may have waiting
+	// (reassembly/tcpstream). Servers of Counter-Strike 2 send long answers in one packet, of 66,010 bytes where it was
+	// reported, and of less than 512,000.
+	maxSize = 1<<20 - sizeLen
+
+	// limit: maxFirstSize is the most that a client's packet may have while the connection
+	// is not known: Minecraft refuses more than 1,460 bytes, and no password or
+	// command is as long.
+	maxFirstSize = 1500
+
+	// limit: longText is from how many bytes on a body of type 0 is taken for output:
+	// clients send a few letters in theirs, if any.
+	longText = 32
+)

@@ -126,3 +126,11 @@ func viewOf(c *dissect.Context) view {
 // sure reports whether the capture has all of the connection so far: a packet that was
 // not seen was not sent.
 func (v *view) sure() bool { return v.opened && !v.gap && !v.s.gapped }
+
+const (
+	// limit: askedAtFirst is for how many of them there is room at first: a command and its probe.
+	askedAtFirst = 2
+
+	// limit: framesAtFirst is for how many of them there is room at first: most replies have fewer.
+	framesAtFirst = 16
+)

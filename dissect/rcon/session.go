@@ -497,3 +497,35 @@ func (*Dissector) Joined(c *dissect.Context, m *dissect.Message) bool {
 	c.Stream.Frames = r.frames
 	return true
 }
+
+// limit: fullBody is from how many bytes on a body looks cut to fit a packet: servers
+// that count the whole packet stop 10 bytes earlier than those that count the
+// body.
+const fullBody = 4096 - minSize
+
+// What a session keeps, apart from the bodies of replies: below 1 KiB, and below 5 KiB
+// where its lists are full. The usual console has two requests and a frame in them.
+const (
+	// limit: maxAsked is how many requests may wait for an answer. Clients send one and
+	// its probe, tools that write a script at once a dozen. The oldest is
+	// evicted: its reply then lacks the command.
+	maxAsked = 16
+
+	// limit: maxCommand is how much of a command stands beside its reply: a line's worth.
+	maxCommand = 64
+
+	// limit: maxFrames is how many packets of a reply are listed. At 4 KiB a packet that
+	// is twice what is kept of its body; later ones are counted in its parts.
+	maxFrames = 128
+)
+
+// limit: The body of a reply, which is taken from the budget of the session.
+const (
+	// maxBody is how much of a reply is kept: 64 full packets. The longest honest
+	// output known, the list of all variables of a server, has about 200 KiB. What
+	// is beyond it, or beyond the budget, is counted in the reply's length.
+	maxBody = 256 << 10
+	// keepBody is how much a session keeps between two replies, so that replies of
+	// one packet need no new memory.
+	keepBody = 4 << 10
+)

@@ -197,3 +197,19 @@ func check(m Message, sensor string, k Kind) error {
 	}
 	return nil
 }
+
+const (
+	// limit: MaxMessage is the most bytes of a message. Chosen: a Server takes 7 KiB, an Incident with its
+	// lists 16 KiB, and brokers refuse 1 MiB by default.
+	MaxMessage = 64 << 10
+
+	// limit: MaxCounts is the same of a Server and of a Host, which come in each window. Chosen: a Server takes 11 KiB at most.
+	MaxCounts = 16 << 10
+
+	// limit: Bounds of lists in messages; what is beyond is dropped, and counted where the message has a count for it.
+	MaxKinds    = 64  // kinds of queries of a Server: more than one server is asked
+	MaxTop      = 16  // limit: busiest sources and networks
+	MaxForms    = 16  // limit: forms of packets
+	MaxTargets  = 64  // limit: servers of an incident
+	MaxFindings = 256 // limit: kinds of findings at servers, in a window
+)

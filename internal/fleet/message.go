@@ -38,6 +38,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Version is that of the messages. A hub reads those of its own version and of older ones.
@@ -277,3 +278,21 @@ func NameOf(host string) string {
 	}, host)
 	return word[:min(len(word), MaxName)]
 }
+
+const (
+	// limit: Period is how long a window is, which Server and Host report. Windows begin at multiples of it
+	// in Unix time, so that those of different sensors are of the same seconds. Chosen: that of the
+	// sketches of package measure; a campaign is announced within a minute.
+	Period = 10 * time.Second
+
+	// limit: MaxServers is how many servers of a sensor have a Server message in each window: the first by
+	// their addresses among those that were asked last; the others are in Host.Others. Chosen: as
+	// many as a detector watches closely.
+	MaxServers = 64
+
+	// limit: MaxText is the most bytes of a text from the network in a message.
+	MaxText = 256
+
+	// limit: MaxName is the most bytes of the name of a sensor.
+	MaxName = 64
+)

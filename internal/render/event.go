@@ -6,9 +6,15 @@
 package render
 
 import (
+	"bytes"
 	"net/netip"
+	"slices"
 
 	"qsniff/dissect"
+	"qsniff/dissect/finding"
+	"qsniff/internal/base/digits"
+	"qsniff/internal/flood"
+	"qsniff/internal/render/tally"
 	"qsniff/internal/track/fingerprint"
 	"qsniff/reassembly/wire"
 )
@@ -135,4 +141,121 @@ type Renderer interface {
 type Copier interface {
 	Renderer
 	Copy() Renderer
+}
+
+// Clone returns a copy of an event that depends on nothing of it, without its Origin.
+func (e *Event) Clone() *Event {
+	c := *e
+	c.Frames, c.Pieces, c.Ways = slices.Clone(e.Frames), slices.Clone(e.Pieces), slices.Clone(e.Ways)
+	c.Comments = nil
+	for _, text := range e.Comments {
+		c.Comments = append(c.Comments, bytes.Clone(text))
+	}
+	if e.Split != nil {
+		s := *e.Split
+		c.Split = &s
+	}
+	c.Msg, c.Origin = new(dissect.Message), Origin{}
+	e.Msg.Clone(c.Msg)
+	return &c
+}
+
+// Record is a finding that belongs to no message: it is about the capture, or was decided
+// long after the messages that it concerns were written. All of it is valid during the
+// call only.
+type Record struct {
+	Nanos  int64 // Unix time
+	Start  int64 // Unix nanoseconds of the first packet of the run
+	Hole   Hole  // set by the renderer
+	Expert *finding.Expert
+	Frames []uint64
+	// Server and Client are not valid where the finding is about neither.
+	Server, Client netip.AddrPort
+	// Detail is appended to the code's sentence: names and reasons, which an Expert
+	// cannot carry. It may come from the network, so escape it.
+	Detail []byte
+}
+
+// Way is one layer around the packet of a message: a VLAN tag, an MPLS label, a tunnel.
+type Way struct {
+	Kind     string // "VXLAN"; a constant
+	ID       uint32 // of the tag or tunnel, 0 if there is none
+	Src, Dst netip.AddrPort
+}
+
+// IncidentEvent is what happened to an incident, for a line among the messages: it was
+// detected, changed, or is over. All of it is valid during the call only.
+type IncidentEvent struct {
+	Nanos int64 // Unix time of the packet, or of the clock, that decided it
+	First int64 // Unix nanoseconds of the first packet of the run
+	Hole  Hole  // set by the renderer
+	Event flood.Event
+	// Thread is what all events of one incident have in common, also among those of other runs;
+	// empty: it is not shown.
+	Thread string
+	Run    *tally.Run // counters so far, valid as long as the event; nil: not known
+	*flood.Incident
+}
+
+// IncidentRenderer is implemented by renderers that have a form for incidents.
+type IncidentRenderer interface {
+	AppendIncident(dst []byte, x *IncidentEvent) []byte
+}
+
+// Clock chooses how a renderer writes the time of a message.
+type Clock uint8
+
+// The clocks.
+const (
+	Absolute Clock = iota // date and time of day
+	Relative              // seconds since the first packet
+	Delta                 // seconds since the line before
+	Epoch                 // seconds since 1970
+	Offset                // seconds since the first message of the dialogue
+)
+
+// TruncateMicros returns a time in nanoseconds, cut to whole microseconds.
+func TruncateMicros(nanos int64) int64 { return nanos - nanos%1000 }
+
+// Hole is blank space for a time that a renderer does not have: the time since the line
+// before, which another partition may have rendered, or since the start of a dialogue.
+// Whoever writes the output fills it, with FillHole.
+type Hole struct {
+	IsSet bool
+	At    int // offset in the slice that the renderer appended to
+	Width int // blank cells there
+}
+
+// AppendSeconds appends a time in seconds by any clock but Absolute, right-aligned in
+// width cells. Under Delta and Offset it appends blanks and sets h.
+func (c Clock) AppendSeconds(dst []byte, nanos, start int64, width int, h *Hole) []byte {
+	switch c {
+	case Relative:
+		return digits.AppendSeconds(dst, nanos-start, width)
+	case Delta, Offset:
+		*h = Hole{IsSet: true, At: len(dst), Width: width}
+		for range width {
+			dst = append(dst, ' ')
+		}
+		return dst
+	}
+	return digits.AppendSeconds(dst, nanos, width)
+}
+
+// FillHole writes nanos, as seconds, over the width blanks at offset at of dst. Where it
+// needs more than width cells, the rest of dst moves.
+func FillHole(dst []byte, at, width int, nanos int64) []byte {
+	lo := len(dst)
+	dst = digits.AppendSeconds(dst, nanos, width)
+	n := len(dst) - lo
+	if n == width {
+		copy(dst[at:], dst[lo:])
+		return dst[:lo]
+	}
+	var text [32]byte // longer than any number of seconds
+	copy(text[:n], dst[lo:])
+	dst = dst[:lo+n-width]
+	copy(dst[at+n:], dst[at+width:lo])
+	copy(dst[at:], text[:n])
+	return dst
 }

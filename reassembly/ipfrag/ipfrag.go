@@ -22,6 +22,7 @@ package ipfrag
 import (
 	"hash/maphash"
 	"net/netip"
+	"time"
 
 	"qsniff/capture/packet"
 	"qsniff/reassembly"
@@ -397,3 +398,38 @@ func (t *Table) appendTo(dst []byte, f *fragment) []byte {
 	}
 	return dst
 }
+
+const (
+	// limit: minBytes is the least a Table works with: one set may be 65,535 bytes
+	// in maxFragments fragments, each of which wastes part of a block, and it
+	// must fit without evicting itself.
+	minBytes = fixedBytes + (maxLength/blockSize+1+maxFragments)*blockCost
+
+	// limit: expiry is how long a set waits for its missing fragments, from the
+	// arrival of its first, in nanoseconds of packet time. Linux gives IPv4 30
+	// seconds (ipfrag_time) and RFC 8200 gives IPv6 60; the shorter serves both,
+	// because 16-bit ids are used again and no client waits that long.
+	expiry = int64(30 * time.Second)
+
+	// limit: maxLength is the longest IP payload that is joined, in bytes: the length
+	// field of an IP header holds no more, and fragments that end beyond it are the
+	// "ping of death" (CVE-1999-0128).
+	maxLength = 65_535
+
+	// limit: maxFragments is how many fragments one set may have. 65,535 bytes over
+	// the 576-byte MTU that every IPv4 host must accept are 119.
+	maxFragments = 128
+
+	// limit: blocksPerSet is how many blocks there are for each set: the smallest
+	// datagram that a 1,500-byte MTU cuts takes four, so sets do not run out before
+	// blocks do, unless an attacker sends shorter fragments.
+	blocksPerSet = 4
+
+	// limit: blockCost is what a block takes of a Table's memory: itself, its link,
+	// one record of a fragment and its part of a set and of the index.
+	blockCost = blockSize + 4 + fragmentBytes + (setBytes+2*4+blocksPerSet-1)/blocksPerSet
+
+	// limit: fixedBytes is what every Table takes whatever its size: the memory of the
+	// datagram that it returns.
+	fixedBytes = maxLength + maxFragments*pieceBytes + 512
+)

@@ -183,3 +183,20 @@ func (t *Table) store(i uint32, b []byte) uint32 {
 func (t *Table) block(i uint32) []byte {
 	return t.data[int(i)*blockSize:][:blockSize]
 }
+
+const (
+	// limit: DefaultBytes is the memory of a Table unless the caller chooses another:
+	// 26 of the largest datagrams, or almost 900 replies that lost their
+	// second half. Linux takes 4 MiB (ipfrag_high_thresh).
+	DefaultBytes = 2 << 20
+
+	// limit: blockSize is the unit in which payload is stored, in bytes. Three hold
+	// a fragment of a 1,500-byte MTU with 4 % waste. A flood of tiny
+	// fragments costs at most a block each.
+	blockSize = 512
+
+	// limit: The sizes of the records; a test compares them with the compiler's.
+	fragmentBytes = 32
+	setBytes      = 96
+	pieceBytes    = 24
+)

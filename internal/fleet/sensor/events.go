@@ -170,3 +170,18 @@ func (x *Sensor) putFindings() {
 	}
 	clear(x.findings)
 }
+
+const (
+	// limit: incidentsEach is how many Incidents that begin or end there are in a window, and updatesEach
+	// how many that change: an incident changes once in each, and is sent as it is at the end.
+	// What is beyond is dropped, and counted as unsent. Chosen: what one attack makes is one
+	// incident or one for each kind, and the detector opens at most 50 of a kind in a minute.
+	incidentsEach = 48
+	updatesEach   = 16
+
+	// limit: findingsEach is how many kinds of findings, each at one server, are counted in a window.
+	findingsEach = fleet.MaxFindings
+
+	// limit: maxLine is the longest Incident.Line. A longer one is dropped, and counted as unsent.
+	maxLine = 16 << 10
+)

@@ -275,3 +275,23 @@ func addCounts(o *fleet.Others, c counts) {
 
 // cut returns the first fleet.MaxText bytes of a text at most, as valid UTF-8.
 func cut(s string) string { return toValid(s[:min(len(s), fleet.MaxText)]) }
+
+// limit: emptyWindows is how many windows without a packet are sent after one with packets, where
+// no time passed in between: in a capture with a gap. Chosen: a hub announces after a minute
+// that a sensor is silent.
+const emptyWindows = 6
+
+const (
+	// limit: The longest messages of each kind, in JSON. A test makes them.
+	serverBytes    = 11 << 10
+	hostBytes      = 2 << 10
+	incidentBytes  = 12 << 10
+	findingBytes   = 512
+	inventoryBytes = 2 << 10
+
+	// limit: windowBytes is the most that the messages of a window have together, but for Incident.Line,
+	// which only those who ask for addresses have. Most of it is room for events that no window
+	// has all of: sixteen servers have 110 KiB.
+	windowBytes = fleet.MaxServers*(serverBytes+inventoryBytes) + hostBytes +
+		(incidentsEach+updatesEach)*incidentBytes + findingsEach*findingBytes
+)

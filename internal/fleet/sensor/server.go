@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"qsniff/internal/fleet"
 	"qsniff/internal/flood/measure"
@@ -206,3 +207,20 @@ func (x *Sensor) putInventory(a netip.AddrPort, p monitor.Place, l *listing) {
 func textOf(t *track.ShortText) string { return toValid(string(t.Whole())) }
 
 func toValid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
+const (
+	// limit: topEach is how many of the busiest networks a Server lists, and formsEach how many forms of
+	// packets: as many in each window, filled up with empty ones. Chosen: networks are compared
+	// with those of other hosts, where a sixteenth adds nothing; a flood has one form or two.
+	topEach   = fleet.MaxTop
+	formsEach = 4
+
+	// limit: kindsEach is how many kinds of messages a Server lists, those that came most; the others are
+	// one entry. Chosen: requests and replies of one protocol; who sends all seventy kinds to a
+	// server once must not make its messages ten times as long for ever.
+	kindsEach = 12
+
+	// limit: inventoryEvery is how often an Inventory of a server is sent, if only numbers have
+	// changed, as that of the players.
+	inventoryEvery = 5 * time.Minute
+)

@@ -157,3 +157,7 @@ func (x sender) sendQueue(q *notify.QueueCounts, name string) {
 	x.count(descNotes, q.Folded, name, "folded")
 	x.gauge(descWaiting, float64(q.Waiting), name)
 }
+
+// limit: scrapesAtOnce is how many scrapes are answered at a time. Chosen: two Prometheus servers, and a
+// curl.
+const scrapesAtOnce = 4

@@ -158,3 +158,12 @@ func ParseHooks(text string) (hooks []Hook, err error) {
 	}
 	return hooks, nil
 }
+
+const (
+	// limit: maxHooks is how many services may get notes. Chosen: each has a queue and a worker.
+	maxHooks = 16
+
+	// limit: longestHooks is the greatest size of their file, in bytes. Chosen: that of 16 services, and
+	// comments.
+	longestHooks = 64 << 10
+)

@@ -310,3 +310,23 @@ func (m *Messenger) PutFleet(f *FleetMessage) {
 
 // AddFleetLost counts a message that could not be made.
 func (m *Messenger) AddFleetLost() { m.fleet.lost.Add(1) }
+
+const (
+	// limit: closing is how long an ended run waits until its notes were delivered. Chosen: less than
+	// an interrupted run may take to end. The other process goes on.
+	closing = 500 * time.Millisecond
+
+	// limit: reloading is how long a reload waits for the other process. Chosen: it reads a file, and orders
+	// before this one are in its queues at once.
+	reloading = 2 * time.Second
+)
+
+const (
+	// limit: maxAsked is how many orders wait for the other process. Chosen: more incidents than may be
+	// open end at once hardly ever, and one report is made at a time.
+	maxAsked = 64
+
+	// limit: maxFleet is how many messages to the hub of a fleet wait for the other process. Chosen: three
+	// windows of a sensor with all its servers, 1.5 MiB; what the broker has not taken waits there.
+	maxFleet = 256
+)

@@ -283,3 +283,29 @@ func (t *Teller) tellFinding(x *findingThread, e Event, event flood.Event) {
 	}
 	t.opt.Put(n)
 }
+
+const (
+	// limit: maxThreads is how many findings that repeat are followed at the same time. Chosen: there are
+	// about a hundred kinds of findings, of which few are errors, and few servers on a host. Those of
+	// further servers are counted.
+	maxThreads = 256
+
+	// limit: maxOver is how many findings that are over are remembered for those who ask what there was.
+	// Chosen: as many as may go on; the oldest are evicted.
+	maxOver = maxThreads
+
+	// limit: quiet is for how long a finding must not repeat until it is over. Chosen: monitors ask once
+	// a minute, list sites every few minutes.
+	quiet = 10 * time.Minute
+
+	// limit: growth is how many times as many repeats a finding has that changes: the 10th, the 100th.
+	growth = 10
+
+	// limit: namedServers is how many servers' names are remembered, 0.5 MiB: as many as answer in
+	// stats.
+	namedServers = 4096
+
+	// limit: shortAdvice is how many bytes of advice a note has at most; the line has all of it. Chosen:
+	// a paragraph on the screen of a telephone.
+	shortAdvice = 600
+)

@@ -252,3 +252,26 @@ func (s *stream) write(text string) error {
 	}
 	return s.control.Flush()
 }
+
+const (
+	// limit: documentEvery is how often the document of a Live is made, whoever asks. Chosen: as new as a page
+	// that somebody reads has to be.
+	documentEvery = 2 * time.Second
+
+	// limit: maxViewers is how many follow a Live at a time; more get 503. Chosen: those of a team, and a
+	// quarter of the connections, so that others are left for scrapers.
+	maxViewers = 32
+
+	// limit: viewerLease is after how long a viewer has to ask anew, and viewerLeave how long it may take to leave
+	// then. Chosen: a viewer that does not read takes up a place for a minute; events
+	// are so short that the system takes them for it for days.
+	viewerLease = time.Minute
+	viewerLeave = 5 * time.Second
+
+	// limit: heartbeat is how often a viewer is written to at least. Chosen: proxies close what is
+	// silent for half a minute.
+	heartbeat = 15 * time.Second
+
+	// limit: eventWait is how long the system may take to accept an event. Chosen: a slow line, and no more.
+	eventWait = 5 * time.Second
+)

@@ -23,6 +23,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // Options are how a Server is reached.
@@ -340,3 +341,29 @@ func (t *tokenSum) allows(r *http.Request) bool {
 	cookie, err := r.Cookie(cookieName)
 	return err == nil && subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(cookieOf(want))) == 1
 }
+
+const (
+	// limit: maxHeader is how long the head of a request may be, in bytes. Chosen: what browsers send,
+	// with cookies of other ports of the host.
+	maxHeader = 16 << 10
+
+	// limit: headerWait is how long it may take to come. Chosen: a slow line, and no more.
+	headerWait = 5 * time.Second
+
+	// limit: writeWait is how long an answer may take to be read, from the end of the head on. A handler
+	// that streams sets its own deadlines.
+	writeWait = 20 * time.Second
+
+	// limit: idleWait is how long a connection may wait for the next request. Chosen: longer than a
+	// minute, which is how often many scrape.
+	idleWait = 90 * time.Second
+
+	// limit: closeWait is how long the end waits for answers that are being written. Chosen: less than
+	// systemd and people wait.
+	closeWait = time.Second
+
+	// limit: leastToken and mostToken are how long a token may be, in bytes. Chosen: 16 characters
+	// cannot be guessed over a network; a key of 4096 bits in hexadecimal fits.
+	leastToken = 16
+	mostToken  = 1024
+)

@@ -137,3 +137,12 @@ func (c *Collector) releaseTurns(d *dialogue) {
 		}
 	})
 }
+
+const (
+	// limit: turnBytes is what a turn takes besides its text: itself, and half a block.
+	turnBytes = 192
+
+	// limit: flushBytes is how many bytes of output are collected before they are written: where
+	// nothing came for a minute, 4,096 dialogues of 5 KiB are over at the next packet.
+	flushBytes = 64 << 10
+)

@@ -105,3 +105,13 @@ func (q *quota) rank(all []Entry) []rankedEntry {
 	slices.SortFunc(ranked, byRank)
 	return ranked
 }
+
+const (
+	// limit: maxIntervals is how many intervals of time exchanges are spread over. Chosen: the points
+	// of a chart.
+	maxIntervals = 240
+
+	// limit: maxCounts is how many groups and intervals have counts, 1 MiB. Chosen: 16 for each of
+	// maxEntries.
+	maxCounts = 1 << 15
+)

@@ -15,6 +15,8 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/klauspost/compress/s2"
+
 	"qsniff/dissect/finding"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/base/lru"
@@ -256,3 +258,45 @@ func sizeOf(all []Entry) (n int) {
 	}
 	return n
 }
+
+// pack compresses what follows from in dst: a rendered message takes a fifth of its length
+// then. It uses memory after dst, so that goroutines can call it.
+func pack(dst []byte, from int) []byte {
+	text := dst[from:]
+	dst = slices.Grow(dst, s2.MaxEncodedLen(len(text)))
+	packed := s2.Encode(dst[len(dst):cap(dst)], dst[from:])
+	return append(dst[:from], packed...)
+}
+
+// unpack appends what pack compressed.
+func unpack(dst, packed []byte) []byte {
+	n, err := s2.DecodedLen(packed)
+	if err != nil {
+		panic("sample: " + err.Error()) // pack made it
+	}
+	dst = slices.Grow(dst, n)
+	if _, err = s2.Decode(dst[len(dst):len(dst)+n], packed); err != nil {
+		panic("sample: " + err.Error())
+	}
+	return dst[:len(dst)+n]
+}
+
+const (
+	// limit: maxBytes is the packed text of the exchanges that are kept until the end of the run, when
+	// it is known how much room a report has, and what the incidents were: unpacked, several
+	// times as much as a report holds.
+	maxBytes = 3 << 19
+
+	// limit: MaxOpen is the packed text of exchanges that are not over. Chosen: a thousand of usual
+	// length.
+	MaxOpen = 3 << 19
+
+	// limit: maxEntries is how many they are, 0.2 MiB. Chosen: those with the shortest texts fill
+	// maxBytes.
+	maxEntries = 1 << 11
+
+	// limit: WholeFrames is up to which frame all exchanges are rendered, and how many frames of each
+	// doubling after that: a rendered message takes ten times as long as a counted one, and a
+	// report shows a thousand of a million.
+	WholeFrames = 1 << 13
+)

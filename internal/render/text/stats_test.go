@@ -13,7 +13,9 @@ import (
 	"qsniff/internal/base/display"
 	"qsniff/internal/render"
 	"qsniff/internal/render/tally"
+	"qsniff/internal/test/race"
 	"qsniff/internal/track/stats"
+	"qsniff/internal/track/vantages"
 	"qsniff/reassembly"
 	"qsniff/reassembly/ipfrag"
 	"qsniff/reassembly/split"
@@ -175,6 +177,95 @@ func TestPercent(t *testing.T) {
 	} {
 		if got := percent(tc.part, tc.of); got != tc.want {
 			t.Errorf("%d of %d:\ngot  %s\nwant %s", tc.part, tc.of, got, tc.want)
+		}
+	}
+}
+
+// TestMicros: times from an interface have the same digits, whatever their last three.
+func TestMicros(t *testing.T) {
+	const start = 1_700_000_000_000_000_123
+	o := Options{UTC: true, Location: time.UTC, Micros: true}
+	for _, clock := range []render.Clock{render.Absolute, render.Relative, render.Epoch} {
+		o.Clock = clock
+		want := -1
+		for _, nanos := range []int64{0, 1, 999, 1000, 877, 1_000_877, 123_456_789} {
+			got := string(o.appendClockTime(nil, start+nanos, start, true, &render.Hole{}))
+			if want < 0 {
+				want = len(got)
+			}
+			if len(got) != want {
+				t.Errorf("clock %d: %q has %d characters, others have %d", clock, got, len(got), want)
+			}
+		}
+	}
+}
+
+// TestGroupByServer: findings come by server, those without one and those that were evicted apart,
+// and many at a server allocate no more than few.
+func TestGroupByServer(t *testing.T) {
+	code := &finding.Code{ID: "TOY-01"}
+	client := netip.MustParseAddrPort("192.0.2.1:4000")
+	repeats := func(server netip.AddrPort, evicted uint64) stats.Repeats {
+		return stats.Repeats{Expert: finding.Expert{Code: code}, Server: server, Client: client, Count: 1, Evicted: evicted}
+	}
+	servers := []netip.AddrPort{netip.MustParseAddrPort("198.51.100.1:27015"), netip.MustParseAddrPort("198.51.100.1:27016"),
+		netip.MustParseAddrPort("[2001:db8::1]:27015"), {}, netip.AddrPortFrom(netip.Addr{}, 27015)}
+	few := []stats.Repeats{repeats(netip.AddrPort{}, 7)}
+	for _, s := range servers {
+		few = append(few, repeats(s, 0))
+	}
+	var many []stats.Repeats
+	for range 100 {
+		many = append(many, few...)
+	}
+	var got []string
+	for _, s := range groupByServer(many) {
+		got = append(got, s.server)
+		want := uint64(100)
+		if s.server == "No server" {
+			want *= 2
+		}
+		if n := s.groups[0].rows[0].Count; n != want {
+			t.Errorf("%s: %d findings, want %d", s.server, n, want)
+		}
+	}
+	want := []string{"Evicted", "198.51.100.1:27015", "198.51.100.1:27016", "[2001:db8::1]:27015", "No server"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("servers (-want +got)\n%s", diff)
+	}
+	allocations := func(all []stats.Repeats) float64 { return testing.AllocsPerRun(10, func() { groupByServer(all) }) }
+	if n, m := allocations(few), allocations(many); m > n && !race.Enabled {
+		t.Errorf("%v allocations for few, %v for many", n, m)
+	}
+}
+
+// TestVantages: names of captures reach no terminal as they are, nothing is wider than the page, and what was
+// evicted, lost and not read is said.
+func TestVantages(t *testing.T) {
+	hostile := "\x1b[31m" + strings.Repeat("long name ", 20) + "\n.pcap"
+	x := &render.Vantages{Top: 1, Unread: 2,
+		Captures: []render.Vantage{
+			{Name: hostile, Run: tally.Run{Packets: 3, Dropped: 7, Interrupted: true}, Evicted: vantages.Evicted{Servers: 1, Answers: 2, Paths: 3, Trips: 4, Repeated: 5}},
+			{Name: "far.pcap"}},
+		Servers: []vantages.Server{
+			{Addr: netip.MustParseAddrPort("[2001:db8:1111:2222:3333:4444:5555:6666]:27015"), Points: []vantages.Point{{Asked: 9}, {Capture: 1, Asked: 9, Answered: 3}}},
+			{Addr: netip.MustParseAddrPort("198.51.100.7:27015")}}}
+	page := string(AppendVantages(nil, x, Options{Width: 80}))
+	for _, want := range []string{
+		"Interrupted after 3 packets", "2 captures were not read", "the capturing program lost 7 packets", "1 server was evicted", "2 series of answers were evicted",
+		"3 series of handshakes or echoes were evicted", "4 handshakes or echoes that waited were evicted", "5 exchanges with repeated requests were evicted",
+		"far.pcap: 3 answered of 9 requests", "Not listed: 1 more server (--top)", "2 with answers of one kind in fewer than two captures",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(page), " "), want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "\x1b") {
+		t.Errorf("an escape reaches the terminal: %q", page)
+	}
+	for line := range strings.Lines(page) {
+		if n := display.Cells([]byte(strings.TrimRight(line, "\n"))); n > 80 {
+			t.Errorf("%d cells: %s", n, line)
 		}
 	}
 }

@@ -210,3 +210,12 @@ func newStyle(attributes ...color.Attribute) style {
 	on, off, _ := strings.Cut(c.Sprint(mark), mark)
 	return style{on, off}
 }
+
+const (
+	// limit: defaultWidth is the usual width of a terminal, in which everything must be readable.
+	defaultWidth = 80
+
+	// limit: minWidth is the narrowest layout: columns for offset, four bytes, a name
+	// and a value that holds the longest escape. Narrower terminals wrap.
+	minWidth = 40
+)

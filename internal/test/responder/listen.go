@@ -118,3 +118,7 @@ func (o *connections) closeAll() {
 		c.Close()
 	}
 }
+
+// limit: maxDatagram holds any request: a query has less than 100 bytes, and the
+// padded ones of 2020 at most 1,400.
+const maxDatagram = 2048

@@ -117,3 +117,7 @@ func readPacket(r io.Reader) (id, kind int32, body string, ok bool) {
 	id, kind = int32(binary.LittleEndian.Uint32(b)), int32(binary.LittleEndian.Uint32(b[4:]))
 	return id, kind, string(b[8 : n-2]), true
 }
+
+// limit: maxRequest bounds the size field of a command: Minecraft refuses more than
+// 1,460 bytes, and no client sends as much.
+const maxRequest = 4096

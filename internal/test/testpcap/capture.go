@@ -99,3 +99,7 @@ func hasAll(order []int, n int) bool {
 	}
 	return len(seen) == n
 }
+
+// limit: burstGap separates the packets that one message becomes: a server sends
+// them in a row, and a packet never shares its time with another.
+const burstGap = 200 * time.Microsecond

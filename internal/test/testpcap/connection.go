@@ -212,3 +212,12 @@ func (p *parser) addSegment(from side, s Segment, sent int) error {
 	p.capture.Segments = append(p.capture.Segments, s)
 	return nil
 }
+
+const (
+	// limit: The initial sequence numbers of the first connection, and how much those of
+	// the next one are higher: numbers of one pair of ends never meet, as those of
+	// RFC 9293 section 3.4.1 do not.
+	firstClientISN = 1_000_000
+	firstServerISN = 3_000_000_000
+	nextISN        = 64_000_000
+)

@@ -189,3 +189,14 @@ func serialize(parts ...gopacket.SerializableLayer) ([]byte, error) {
 	}
 	return buf.Bytes(), nil
 }
+
+const (
+	// limit: maxUDPv4 and maxUDPv6 are the longest UDP payloads: 16-bit length fields
+	// less the headers they count (RFC 791 3.1, RFC 768, RFC 8200 3).
+	maxUDPv4 = 65_535 - ipv4HeaderLen - udpHeaderLen
+	maxUDPv6 = 65_535 - udpHeaderLen
+
+	// limit: minMTU leaves room for an IPv6 header, a fragment header and the 8 bytes
+	// that a fragment holds at least.
+	minMTU = ipv6HeaderLen + fragmentHeaderLen + fragmentUnit
+)

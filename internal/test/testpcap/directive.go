@@ -257,3 +257,11 @@ func (s *splitting) cutParts(msg []byte) ([][]byte, error) {
 	}
 	return pick(parts, s.order, "part")
 }
+
+const (
+	// limit: maxGoldSourceParts is what the low nibble of byte 8 can count.
+	maxGoldSourceParts = 15
+
+	// limit: maxSourceParts is what byte 8 of a Source header can count.
+	maxSourceParts = 255
+)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"time"
 )
 
 // parser holds the state between the lines of a source.
@@ -222,3 +223,14 @@ func (p *parser) addDatagram(b []byte, toServer bool, sent int) (int, error) {
 	}
 	return sent, nil
 }
+
+const (
+	defaultMTU  = 1500
+	defaultTTL  = 64
+	defaultSnap = 262_144 // limit: tcpdump's own default
+	defaultStep = 20 * time.Millisecond
+)
+
+// limit: Start is the time of the first packet of every capture built here:
+// 2023-11-14T22:13:20Z, which is 1,700,000,000 seconds of Unix time.
+const Start = int64(1_700_000_000) * int64(time.Second)

@@ -114,3 +114,8 @@ func scanEscape(s string) (b byte, n int, err error) {
 	}
 	return byte(v), 4, nil
 }
+
+// limit: maxMessage is the longest payload of a source, in bytes, before it is
+// split: the largest bomb in the golden captures is 10 MB, and a mistyped
+// repeat count must not fill the memory.
+const maxMessage = 16 << 20

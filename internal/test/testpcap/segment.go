@@ -81,3 +81,11 @@ func (s Segment) header() *layers.TCP {
 	}
 	return header
 }
+
+// limit: maxSegment is the longest TCP payload, over IPv4; over IPv6 the MTU, which
+// has 16 bits here, leaves less.
+const maxSegment = 65_535 - ipv4HeaderLen - tcpHeaderLen
+
+// limit: window is what every segment offers: 44 segments of 1,460 bytes, as Linux
+// does at first.
+const window = 64_240

@@ -243,3 +243,15 @@ func rate(n uint64) string { return digits.Short(float64(n) / windowSeconds) }
 
 // windowSeconds is the length of a window.
 const windowSeconds = 10
+
+const (
+	// limit: sensorRows is how many sensors the page lists, those with something wrong first; /sensors.json
+	// has all. Chosen: 200 KiB.
+	sensorRows = 500
+
+	// limit: closedRows is how many campaigns that are over the page lists.
+	closedRows = 20
+
+	// limit: memberRows is how many members of a campaign it lists.
+	memberRows = 12
+)
