@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"net/netip"
@@ -52,24 +50,22 @@ func autoFilter(t *testing.T) *live.AutoFilter {
 // yielding lists the packets of a capture that a message was read from.
 func yielding(t *testing.T, name string) map[uint64]string {
 	t.Helper()
-	text, err := os.ReadFile(strings.TrimSuffix(name, ".pcap") + ".jsonl")
+	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := map[uint64]string{}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var m struct {
-			Record, Protocol, Message, Direction string
-			Frame                                uint64
-			Frames                               []uint64
-		}
-		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
-			return map[uint64]string{} // kept as its digest only
-		}
-		if m.Record != "" {
+	for _, line := range messageLines(t, data, Config{}) {
+		if line == "" {
 			continue
+		}
+		var m struct {
+			Protocol, Message, Direction string
+			Frame                        uint64
+			Frames                       []uint64
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
 		}
 		for _, n := range append(m.Frames, m.Frame) {
 			all[n] = m.Protocol + " " + m.Message

@@ -2,12 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"qsniff/capture/file"
+	"qsniff/internal/pipeline"
+	"qsniff/internal/render/jsonl"
+	"qsniff/internal/test/protos"
 )
 
 // message is a line of JSON, of either decoder.
@@ -32,11 +38,7 @@ func TestDump(t *testing.T) {
 			if err := dumpCapture(in, &out); err != nil {
 				t.Fatal(err)
 			}
-			golden, err := os.ReadFile(path + ".jsonl")
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, want := readLines(t, out.String()), readLines(t, string(golden))
+			got, want := readLines(t, out.String()), readLines(t, read(t, path+".pcap"))
 			if len(got) != len(want) || len(got) == 0 {
 				t.Fatalf("messages\ngot  %d\nwant %d\n%s", len(got), len(want), out.String())
 			}
@@ -54,6 +56,22 @@ func TestDump(t *testing.T) {
 			}
 		})
 	}
+}
+
+// read returns what qsniff reads from a capture.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	src, err := file.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	var out bytes.Buffer
+	cfg := pipeline.Config{Source: src, Registry: protos.Registry(t), Out: &out, Renderer: jsonl.New(jsonl.Options{})}
+	if _, err := pipeline.Run(context.Background(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
 
 func readLines(t *testing.T, text string) (all []message) {
