@@ -128,9 +128,9 @@ func viewOf(c *dissect.Context) view {
 func (v *view) sure() bool { return v.opened && !v.gap && !v.s.gapped }
 
 const (
-	// limit: askedAtFirst is for how many of them there is room at first: a command and its probe.
+	// limit: askedAtFirst is for how many requests without an answer there is room at first: a command and its probe.
 	askedAtFirst = 2
 
-	// limit: framesAtFirst is for how many of them there is room at first: most replies have fewer.
+	// limit: framesAtFirst is for how many frames of a reply there is room at first: most replies have fewer.
 	framesAtFirst = 16
 )
