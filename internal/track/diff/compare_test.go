@@ -2,8 +2,10 @@ package diff
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"net/netip"
 	"reflect"
 	"slices"
 	"testing"
@@ -210,4 +212,43 @@ func FuzzRun(f *testing.F) {
 			t.Errorf("%+v differs from itself", r.Differences[0])
 		}
 	})
+}
+
+// TestMerged: datagrams that offload merged at one point are those of the other, with and without the kernel's word.
+func TestMerged(t *testing.T) {
+	for _, segment := range []uint16{0, uint16(len(infoQuery) + 4)} {
+		var all [2][]capture.Packet
+		link := testpcap.Link{Type: testpcap.LinkEthernet}
+		add := func(s Side, at time.Duration, d testpcap.Datagram, segment uint16) {
+			frame := d.Frame(link)
+			all[s] = append(all[s], capture.Packet{No: uint64(len(all[s]) + 1), Nanos: testpcap.Start + int64(at), Data: frame,
+				Wire: uint32(len(frame)), Link: testpcap.LinkEthernet, Segment: segment})
+		}
+		const clients, each = 100, 4
+		for i := range clients {
+			at := time.Duration(i) * 100 * time.Millisecond
+			client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), 40000)
+			var merged []byte
+			id := uint32(100 + i*each)
+			for k := range each {
+				payload := binary.LittleEndian.AppendUint32([]byte(infoQuery), uint32(i*each+k)*7919)
+				merged = append(merged, payload...)
+				add(Edge, at+time.Duration(k)*time.Microsecond, testpcap.Datagram{Src: client, Dst: worldServers[0], TTL: 60, ID: id + uint32(k), Payload: payload}, 0)
+			}
+			add(Host, at+oneWay, testpcap.Datagram{Src: client, Dst: worldServers[0], TTL: 53, ID: id, Payload: merged}, segment)
+			for k := range each {
+				reply := testpcap.Datagram{Src: worldServers[0], Dst: client, TTL: 64, ID: uint32(1000 + i*each + k), Payload: infoReply("server", i)}
+				add(Host, at+oneWay+time.Millisecond, reply, 0)
+				reply.TTL = 57
+				add(Edge, at+2*oneWay+time.Millisecond, reply, 0)
+			}
+		}
+		r, err := Run(t.Context(), Options{Registry: protos.Registry(t), Open: func(s Side) (capture.Source, error) { return &packets{all[s]}, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Captures[Host].Datagrams != 2*clients*each || r.Matched() != 2*clients*each || len(r.Differences) > 0 {
+			t.Errorf("segment %d: %d of %d datagrams at the host match, %d differ", segment, r.Matched(), r.Captures[Host].Datagrams, len(r.Differences))
+		}
+	}
 }
