@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	goio "io"
 	"slices"
 
@@ -170,7 +169,7 @@ func (o *findingsOptions) collect(ctx context.Context, args []string, io streams
 	})
 }
 
-func (o *findingsOptions) print(out io.Writer, f *render.Findings) error {
+func (o *findingsOptions) print(out goio.Writer, f *render.Findings) error {
 	switch o.output {
 	case "json":
 		return write(out, jsonl.AppendFindings(nil, f))

@@ -7,7 +7,6 @@ import (
 
 	"qsniff/internal/base/lru"
 	"qsniff/internal/flood/measure"
-	m "qsniff/internal/flood/measure"
 	"qsniff/internal/flood/sketch"
 	"qsniff/internal/track"
 )
@@ -319,7 +318,7 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 			d.claims.CheckRequest(nil, nil, s, b.Now)
 			return
 		}
-	} else if w.LastSent == 0 || b.Now-w.LastSent > m.BinSeconds || d.scans.isWatching() {
+	} else if w.LastSent == 0 || b.Now-w.LastSent > measure.BinSeconds || d.scans.isWatching() {
 		d.scans.countRequest(s)
 	}
 	second := w.CountRequest(s, b.Clock)
@@ -366,7 +365,7 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	if isWanted {
 		d.scans.countReply(s)
 	}
-	var server *m.Server
+	var server *measure.Server
 	if w == nil {
 		x.servers.recordReply(s.From(), s.What == track.IsChallenge)
 		if d.servers.hasTrial { // junk that looks like a reply, as rules see it

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"qsniff/internal/flood/measure"
-	m "qsniff/internal/flood/measure"
 )
 
 var updateRules = flag.Bool("update", false, "rewrite testdata/rules.txt")
@@ -321,25 +320,25 @@ func TestRules(t *testing.T) {
 // servers also by what networks need.
 func TestJudge(t *testing.T) {
 	j := NewJudge(Defaults())
-	spoofed := func(f *m.Features) {
-		f[m.Rate10], f[m.RateNow], f[m.Base], f[m.Sources], f[m.Each] = 150, 150, 10, 1500, 1
-		f[m.Alien], f[m.TTL1] = .14, .9
+	spoofed := func(f *measure.Features) {
+		f[measure.Rate10], f[measure.RateNow], f[measure.Base], f[measure.Sources], f[measure.Each] = 150, 150, 10, 1500, 1
+		f[measure.Alien], f[measure.TTL1] = .14, .9
 	}
 	for _, tc := range []struct {
 		name                string
-		set                 func(f *m.Features)
+		set                 func(f *measure.Features)
 		hasAlarm            bool
 		ofServer, ofServers Kind
 	}{
 		{"forged addresses", spoofed, true, FloodSpoofed, FloodSpoofed},
-		{"the same where few sources without proof send most", func(f *m.Features) { spoofed(f); f[m.Top8] = .7 }, true, FloodSpoofed, NoKind},
-		{"a crowd", func(f *m.Features) {
-			f[m.Rate10], f[m.Base], f[m.Sources], f[m.Challenged], f[m.Echoed], f[m.ChallengedShare] = 150, 10, 1000, 900, .9, .9
+		{"the same where few sources without proof send most", func(f *measure.Features) { spoofed(f); f[measure.Top8] = .7 }, true, FloodSpoofed, NoKind},
+		{"a crowd", func(f *measure.Features) {
+			f[measure.Rate10], f[measure.Base], f[measure.Sources], f[measure.Challenged], f[measure.Echoed], f[measure.ChallengedShare] = 150, 10, 1000, 900, .9, .9
 		}, true, Crowd, Crowd},
-		{"no more than usual", func(f *m.Features) { f[m.Rate10], f[m.Base], f[m.Sources] = 150, 100, 100 }, false, Crowd, Crowd},
+		{"no more than usual", func(f *measure.Features) { f[measure.Rate10], f[measure.Base], f[measure.Sources] = 150, 100, 100 }, false, Crowd, Crowd},
 	} {
-		var f m.Features
-		f[m.Completion], f[m.Echoed], f[m.Pace] = math.NaN(), math.NaN(), math.NaN()
+		var f measure.Features
+		f[measure.Completion], f[measure.Echoed], f[measure.Pace] = math.NaN(), math.NaN(), math.NaN()
 		tc.set(&f)
 		if got := j.HasAlarm(&f); got != tc.hasAlarm {
 			t.Errorf("%s: alarm %t", tc.name, got)
@@ -372,7 +371,7 @@ func TestJudgeHasAlarm(t *testing.T) {
 		{220, 220, 125, false}, // a busier evening
 		{40, 2600, 125, true},
 	} {
-		f := m.Features{m.Rate10: tc.rate, m.RateNow: tc.now, m.Base: tc.base}
+		f := measure.Features{measure.Rate10: tc.rate, measure.RateNow: tc.now, measure.Base: tc.base}
 		if got := j.HasAlarm(&f); got != tc.want {
 			t.Errorf("%v/s, %v/s now, usually %v/s: got %v, want %v", tc.rate, tc.now, tc.base, got, tc.want)
 		}
