@@ -399,7 +399,7 @@ func TestNgStart(t *testing.T) {
 	}
 }
 
-// What one file can describe is bounded, and packets are delivered all the same.
+// The descriptions of one file are bounded, and its packets are delivered all the same.
 func TestNgLimits(t *testing.T) {
 	w := &ngWriter{order: orders[0].order}
 	long := text8(optName, strings.Repeat("x", 60_000))

@@ -207,8 +207,8 @@ func (a *Alarms) Note(id uint64, start int64, alarming bool) {
 	a.going.Store(int64(len(a.open)))
 }
 
-// limit: standstill is how long the decoder may take no packets, because nobody reads its
-// output, before they are written to files without it. It is checked every
+// limit: standstill is how long the decoder may take no packets, as the reader of its output
+// stalls, before they are written to files without it. It is checked every
 // standstillEvery. Chosen: while it takes packets it does so ten times a second, and an
 // attack of 30,000 queries a second fills the kernel's buffer (live.DefaultBuffer) in 6 s.
 const (

@@ -73,7 +73,7 @@ func TestMain(m *testing.M) {
 // this very program, and the list of interfaces says that it is missing.
 func TestWithoutRights(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("only root can start a program as somebody else")
+		t.Skip("only root can start a program as another user")
 	}
 	ns := netns.New(t)
 	ns.RunIP(t, "link set lo up")

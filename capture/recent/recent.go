@@ -283,7 +283,7 @@ const (
 	// length, and for all servers that a list has by default 8 MiB.
 	slabBytes = 16 << 10
 
-	// limit: openBytes is half of what is kept of a server that somebody looks at. Chosen: thousands of
+	// limit: openBytes is half of what is kept of a server that a viewer has open. Chosen: thousands of
 	// messages, decoded in milliseconds.
 	openBytes = 512 << 10
 

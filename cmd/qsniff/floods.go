@@ -628,7 +628,7 @@ const serversHelp = "report floods at these targets, and scans, only"
 const detectorShare = 1. / 4
 
 // newDetector returns a detector whose incidents have advice, with rules that match until expiry
-// after they were loaded. own are one's own tools.
+// after they were loaded. own are the tools of the user.
 func newDetector(reg *dissect.Registry, limits flood.Thresholds, size float64, expiry time.Duration, own *hostset.Networks) *flood.Detector {
 	d := flood.New(limits, size, advice.New(reg, expiry))
 	d.SetOwn(own)

@@ -341,7 +341,7 @@ type liveRun struct {
 	alarms keep.Alarms
 	cfg    pipeline.Config
 	seen   *flood.Seen // counts queries if no messages are wanted; else nil
-	told   *telling    // nil: nobody is told of incidents
+	told   *telling    // nil: incidents are passed on to nothing
 	errs   io.Writer
 	start  time.Time
 	result tally.Run

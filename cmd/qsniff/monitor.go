@@ -242,7 +242,7 @@ type monitorRun struct {
 	detector *incidents
 	server   *serve.Server
 	page     *livePage
-	told     *telling            // nil: nobody is told of incidents
+	told     *telling            // nil: incidents are passed on to nothing
 	toFleet  func(fleet.Message) // takes messages for the hub of a fleet; nil: there is none
 	received uint64              // packets that the source has delivered
 	teller   *notify.Teller      // that of told, or one for the page's findings; nil: none are wanted

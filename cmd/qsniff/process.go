@@ -41,7 +41,7 @@ func hangups() <-chan os.Signal {
 	return c
 }
 
-// ignoreBrokenPipe makes a write to a pipe that nobody reads an error, and not the end.
+// ignoreBrokenPipe makes a write to a pipe without a reader an error, and not the end.
 func ignoreBrokenPipe() { signal.Ignore(syscall.SIGPIPE) }
 
 // onScreenName is the variable that marks the process which takes the terminal.
@@ -116,7 +116,7 @@ func newReportBeside(io streams) *cobra.Command {
 }
 
 // reportBeside makes the report of a capture as NAME.html, with the lowest priority, and without any
-// right but to read the capture and to write its folder: packets are hostile, and nobody watches.
+// right but to read the capture and to write its folder: packets are hostile, and it runs unattended.
 // A report has its name once it is whole.
 func reportBeside(ctx context.Context, capture string, s streams) error {
 	sandbox.LowerPriority()
