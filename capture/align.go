@@ -121,12 +121,15 @@ func (a *aligned) Interfaces() []Interface {
 // Close closes the source.
 func (a *aligned) Close() error { return a.source.Close() }
 
-// reorder orders the packets of an input by stamps that are corrected for each interface.
+// reorder orders the packets of an input by stamps that are corrected for each interface. Packets whose
+// stamps are corrected by the same time stay in the order in which they were captured.
 type reorder struct {
-	shifts []interfaceShift
-	heap   []heldPacket // by before
-	unused []*heldBatch // whose packets have left
-	size   int          // of the batches that are held, in bytes
+	lanes     []lane       // the first one of interfaces that are not corrected
+	lastIface uint16       // whose lane was asked for last
+	lastLane  *lane        // its, nil before the first time and after setShift
+	least, by int64        // the least of all corrections, and by how much they differ
+	unused    []*heldBatch // whose packets have left
+	size      int          // of the batches that are held, in bytes
 
 	// An era ends where all stamps of a batch are much older than those before, as after the clock of
 	// the capturing host was set back: its packets precede those of later ones.
@@ -137,9 +140,12 @@ type reorder struct {
 	err             error
 }
 
-type interfaceShift struct {
-	iface uint16
-	nanos int64
+// lane holds the packets of an interface that wait for those of others.
+type lane struct {
+	iface uint16 // if it is not the first one
+	shift int64  // what is added to stamps
+	queue []heldPacket
+	first int // in the queue; those before have left
 }
 
 // heldPacket is a packet that others may precede.
@@ -164,32 +170,48 @@ func sizeOf(b *Batch) int {
 	return cap(b.Buf) + packetSize*cap(b.Packets)
 }
 
+// setShift adds nanos to what the stamps of an interface are corrected by.
 func (o *reorder) setShift(iface uint16, nanos int64) {
-	for i := range o.shifts {
-		if x := &o.shifts[i]; x.iface == iface {
-			x.nanos += nanos
-			return
-		}
+	if len(o.lanes) == 0 {
+		o.lanes = make([]lane, 1)
 	}
-	o.shifts = append(o.shifts, interfaceShift{iface, nanos})
+	l := o.laneOf(iface)
+	if l == &o.lanes[0] {
+		o.lanes = append(o.lanes, lane{iface: iface})
+		l = &o.lanes[len(o.lanes)-1]
+	}
+	l.shift += nanos
+	o.lastLane = nil
+	least, most := int64(0), int64(0)
+	for i := range o.lanes {
+		least, most = min(least, o.lanes[i].shift), max(most, o.lanes[i].shift)
+	}
+	o.least, o.by = least, most-least
 }
 
-func (o *reorder) shiftOf(iface uint16) int64 {
-	for i := range o.shifts {
-		if o.shifts[i].iface == iface {
-			return o.shifts[i].nanos
+func (o *reorder) laneOf(iface uint16) *lane {
+	if o.lastLane != nil && o.lastIface == iface {
+		return o.lastLane
+	}
+	l := &o.lanes[0]
+	for i := range o.lanes[1:] {
+		if x := &o.lanes[1+i]; x.iface == iface {
+			l = x
 		}
 	}
-	return 0
+	o.lastIface, o.lastLane = iface, l
+	return l
 }
 
-// spread returns the least of all corrections, and by how much they differ.
-func (o *reorder) spread() (least, by int64) {
-	most := int64(0) // of interfaces that are not corrected
-	for _, x := range o.shifts {
-		least, most = min(least, x.nanos), max(most, x.nanos)
+// next returns the lane with the packet that precedes all others that are held, nil if there is none.
+func (o *reorder) next() *lane {
+	var next *lane
+	for i := range o.lanes {
+		if l := &o.lanes[i]; l.first < len(l.queue) && (next == nil || l.head().before(next.head())) {
+			next = l
+		}
 	}
-	return least, most - least
+	return next
 }
 
 // readInOrder is Read where the interfaces of the input are corrected each by another time.
@@ -197,11 +219,11 @@ func (a *aligned) readInOrder(b *Batch) error {
 	o := a.order
 	b.Reset()
 	for {
-		for len(o.heap) > 0 && o.isNext(&o.heap[0]) {
-			if !o.hasRoom(b) {
+		for l := o.next(); l != nil && o.isNext(l.head()); l = o.next() {
+			if !o.hasRoom(b, l.head()) {
 				return nil
 			}
-			o.deliver(b, a.shift)
+			o.deliver(b, l, a.shift)
 		}
 		switch {
 		case o.err == nil:
@@ -218,8 +240,7 @@ func (a *aligned) readInOrder(b *Batch) error {
 
 // isNext reports whether no packet that was not read yet precedes a packet, or too many are held.
 func (o *reorder) isNext(p *heldPacket) bool {
-	least, _ := o.spread()
-	return o.err != nil || p.era < o.era || p.nanos <= o.latest+least || o.size > reorderBytes
+	return o.err != nil || p.era < o.era || p.nanos <= o.latest+o.least || o.size > reorderBytes
 }
 
 // hold reads a batch, whose packets are held from then on. It reports whether the input waits. Gaps of a
@@ -244,7 +265,7 @@ func (a *aligned) hold(b *Batch) (waits bool) {
 	for i := range held.Packets {
 		latest = max(latest, held.Packets[i].Nanos)
 	}
-	if _, by := o.spread(); o.read > 0 && latest < o.latest-by-eraNanos {
+	if o.read > 0 && latest < o.latest-o.by-eraNanos {
 		o.era++
 		o.latest = latest
 	}
@@ -255,14 +276,14 @@ func (a *aligned) hold(b *Batch) (waits bool) {
 	for i := range held.Packets {
 		p := &held.Packets[i]
 		o.read++
-		o.push(heldPacket{nanos: p.Nanos + o.shiftOf(p.Iface), no: o.read, era: o.era, batch: held, index: i})
+		l := o.laneOf(p.Iface)
+		l.queue = append(l.queue, heldPacket{nanos: p.Nanos + l.shift, no: o.read, era: o.era, batch: held, index: i})
 	}
 	return false
 }
 
-// hasRoom reports whether the next packet fits into b. An empty batch gets the room.
-func (o *reorder) hasRoom(b *Batch) bool {
-	p := &o.heap[0]
+// hasRoom reports whether a packet fits into b. An empty batch gets the room.
+func (o *reorder) hasRoom(b *Batch, p *heldPacket) bool {
 	size := len(p.batch.Packets[p.index].Data)
 	for _, c := range p.batch.Comments {
 		if c.At == p.index {
@@ -281,9 +302,9 @@ func (o *reorder) hasRoom(b *Batch) bool {
 	return len(b.Packets) < MaxPackets && cap(b.Buf)-len(b.Buf) >= size
 }
 
-// deliver moves the next packet to b, with the gaps that precede it and the comments about it.
-func (o *reorder) deliver(b *Batch, shift int64) {
-	x := o.pop()
+// deliver moves the head of a lane to b, with the gaps that precede it and the comments about it.
+func (o *reorder) deliver(b *Batch, l *lane, shift int64) {
+	x := l.pop()
 	held := x.batch
 	held.moveGaps(x.index, b)
 	for _, c := range held.Comments {
@@ -329,35 +350,16 @@ func (p *heldPacket) before(q *heldPacket) bool {
 	return p.no < q.no
 }
 
-func (o *reorder) push(p heldPacket) {
-	o.heap = append(o.heap, p)
-	for i := len(o.heap) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !o.heap[i].before(&o.heap[parent]) {
-			return
-		}
-		o.heap[i], o.heap[parent] = o.heap[parent], o.heap[i]
-		i = parent
-	}
-}
+func (l *lane) head() *heldPacket { return &l.queue[l.first] }
 
-func (o *reorder) pop() heldPacket {
-	first, last := o.heap[0], len(o.heap)-1
-	o.heap[0] = o.heap[last]
-	o.heap = o.heap[:last]
-	for i := 0; ; {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < last; child++ {
-			if o.heap[child].before(&o.heap[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return first
-		}
-		o.heap[i], o.heap[least] = o.heap[least], o.heap[i]
-		i = least
+// pop removes the head.
+func (l *lane) pop() heldPacket {
+	p := l.queue[l.first]
+	if l.first++; l.first == len(l.queue) || l.first >= laneRoom && l.first*2 >= len(l.queue) {
+		l.queue = l.queue[:copy(l.queue, l.queue[l.first:])]
+		l.first = 0
 	}
+	return p
 }
 
 const (
@@ -374,6 +376,10 @@ const (
 	// limit: reorderBytes is about how much is held while packets of a file are ordered by other stamps than
 	// those that they were captured with: twice alignedBytes.
 	reorderBytes = 32 << 20
+
+	// laneRoom is how many packets must have left a lane before the others are moved to its beginning.
+	// Chosen: as many as a batch has.
+	laneRoom = MaxPackets
 
 	// limit: eraNanos is how much older than all before a batch has to be to begin another era of stamps, in
 	// nanoseconds. Chosen: a second, as much as packets of several processors are out of order, and more.
