@@ -48,7 +48,7 @@ func newRegistry() (*dissect.Registry, error) {
 // listCodes returns the code of every finding that a run can raise, by the stages that
 // declare them.
 func listCodes(reg *dissect.Registry) []*finding.Code {
-	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes, contradict.Codes, vantages.Codes)
+	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes(), contradict.Codes, vantages.Codes)
 	for _, p := range reg.Protos() {
 		all = append(all, p.Codes...)
 	}

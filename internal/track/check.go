@@ -176,10 +176,11 @@ var Refused = finding.Code{ID: "NET-04", Severity: finding.Error, Fault: finding
 		return append(dst, "ICMP error: "...)
 	}}
 
-// Codes lists the findings of this package. Findings that belong to a protocol are declared
+// Codes returns the findings of this package. Findings that belong to a protocol are declared
 // by the protocol, see dissect.PairCodes.
-var Codes = []*finding.Code{&CaptureDamaged, &Refused, &LateReply, &Elsewhere, &OtherGamePort, &OneAddress, &ForeignPort, &Misfit, &SentBack, &RefusedInWords, &RefusedForPace, &OpenAmplifier, &ObsoleteAmplifier, &ManyAnswers,
-	&Cached, &Reframed, &Unrequested, &MonitorUnanswered}
+func Codes() []*finding.Code {
+	return append([]*finding.Code{&CaptureDamaged, &Refused, &LateReply, &Misfit, &RefusedInWords, &RefusedForPace}, NewHosts(0).codes...)
+}
 
 // Misfit is raised by a datagram whose UDP length does not fit its IP packet.
 var Misfit = finding.Code{ID: "NET-09", Severity: finding.Error, Fault: finding.Client,

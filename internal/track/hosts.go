@@ -2,17 +2,18 @@ package track
 
 import (
 	"math"
+	"math/bits"
 	"net/netip"
 	"time"
 
-	"qsniff/dissect"
 	"qsniff/dissect/finding"
 	"qsniff/internal/base/lru"
 )
 
 // Hosts finds what only the messages of several address pairs show together, or many of one
 // pair. It takes facts in packet order, so its findings do not depend on how partitions
-// share the work.
+// share the work. It routes each fact to the checks that want its kind, see newChecks, and has what
+// several of them ask of the ends.
 //
 // No finding rests on a packet that is not there, except where an exchange reports a
 // Silence. Hosts does not distinguish floods from users, but what it holds of clients that
@@ -23,29 +24,19 @@ import (
 type Hosts struct {
 	Reporter
 
-	notes             notes // of what the sockets do not have yet
-	maxNotes          int
-	sockets           *lru.Table[socketKey, askedServers]
-	reportedElsewhere *lru.Table[elsewhereKey, struct{}]
-	servers           *lru.Table[End, hostState]
-	offered           *lru.Table[pairKey, challengedClient] // clients that were given a challenge
-	proven            *lru.Table[pairKey, challengedClient] // those that brought it back
-	waiting           *lru.Table[pairKey, waitingClient]    // clients that asked in vain
-	eager             *lru.Table[End, eagerClients]
-	budgets           *lru.Table[pairKey, budget]
-	lists             *lru.Table[listKey, serverList]
-	logins            *lru.Table[loginKey, uint32]
-	sources           *lru.Table[Host, loginSource]
-	unrequested       *lru.Table[pairKey, unrequested]
-	askers            *lru.Table[Host, int64] // ages of the last requests, as far as notes were entered
-	pollers           *lru.Table[pairKey, poller]
-	askedPorts        *lru.Table[End, askedPort]
-	consoles          *lru.Table[pairKey, consoleChallenge]
-	foreign           *lru.Table[foreignKey, struct{}]
-	copies            [copyingServers]pendingCopies
-	joins             *lru.Table[pairKey, joining]
-	handshakes        *lru.Table[hostPair, struct{}]
-	repliers          *lru.Table[Host, int64] // ages of the last replies to requests
+	size   float64 // of tables, 1 is usual
+	tables []table
+	wanted [numKinds][]func(*view) // by kind of fact
+	finish []func()
+	codes  []*finding.Code // of all checks
+	view   view            // of the fact at hand
+
+	servers  *lru.Table[End, serverState]
+	slots    slots                            // of servers
+	offered  *lru.Table[pairKey, clientState] // clients that were given a challenge
+	proven   *lru.Table[pairKey, clientState] // those that brought it back
+	clients  slots
+	repliers *lru.Table[Host, int64] // ages of the last replies to requests
 
 	hasBegun  bool
 	firstAge  int64  // Age of the first fact
@@ -80,32 +71,25 @@ const never = math.MinInt64
 
 // NewHosts returns empty tables of size times the usual size.
 func NewHosts(size float64) *Hosts {
-	n := func(n int) int { return int(float64(n) * size) }
-	return &Hosts{
-		maxNotes:          max(n(maxNotes), 1),
-		sockets:           lru.New[socketKey, askedServers](n(maxSockets)),
-		reportedElsewhere: lru.New[elsewhereKey, struct{}](n(maxElsewhere)),
-		servers:           lru.New[End, hostState](n(maxHosts)),
-		offered:           lru.New[pairKey, challengedClient](n(maxOffered)),
-		proven:            lru.New[pairKey, challengedClient](n(maxProven)),
-		waiting:           lru.New[pairKey, waitingClient](n(maxWaiting)),
-		eager:             lru.New[End, eagerClients](n(maxEager)),
-		budgets:           lru.New[pairKey, budget](n(maxBudgets)),
-		lists:             lru.New[listKey, serverList](n(maxLists)),
-		logins:            lru.New[loginKey, uint32](n(maxLogins)),
-		sources:           lru.New[Host, loginSource](n(maxSources)),
-		unrequested:       lru.New[pairKey, unrequested](n(maxUnrequested)),
-		askers:            lru.New[Host, int64](n(maxAskers)),
-		pollers:           lru.New[pairKey, poller](n(maxPollers)),
-		askedPorts:        lru.New[End, askedPort](n(maxAskedPorts)),
-		consoles:          lru.New[pairKey, consoleChallenge](n(maxConsoles)),
-		foreign:           lru.New[foreignKey, struct{}](n(maxForeign)),
-		joins:             lru.New[pairKey, joining](n(maxJoins)),
-		handshakes:        lru.New[hostPair, struct{}](n(maxForeign)),
-		repliers:          lru.New[Host, int64](n(maxRepliers)),
-		lastGap:           never,
-		replyAge:          never,
+	h := &Hosts{size: size, lastGap: never, replyAge: never}
+	h.servers = newTable[End, serverState](h, maxHosts)
+	h.offered = newTable[pairKey, clientState](h, maxOffered)
+	h.proven = newTable[pairKey, clientState](h, maxProven)
+	h.repliers = newTable[Host, int64](h, maxRepliers)
+	for _, newCheck := range newChecks {
+		c := newCheck(h)
+		for _, w := range c.wants {
+			for k := w.kinds; k != 0; k &= k - 1 {
+				i := bits.TrailingZeros32(uint32(k))
+				h.wanted[i] = append(h.wanted[i], w.add)
+			}
+		}
+		h.codes = append(h.codes, c.finds...)
+		if c.finish != nil {
+			h.finish = append(h.finish, c.finish)
+		}
 	}
+	return h
 }
 
 // Evicted returns how many servers and clients were evicted.
@@ -117,7 +101,8 @@ func (h *Hosts) RecordGap(age int64) { h.lastGap = max(h.lastGap, age) }
 // SetLossy records that packets are missing from the capture at an unknown place.
 func (h *Hosts) SetLossy() { h.isLossy = true }
 
-// AddFact adds a message, or an answer that did not come.
+// AddFact adds a message, or an answer that did not come. A reply that nobody requested is no
+// evidence about its server, as anybody can forge it.
 func (h *Hosts) AddFact(f *Fact) {
 	if !h.hasBegun {
 		h.hasBegun, h.firstAge = true, f.Age
@@ -125,86 +110,30 @@ func (h *Hosts) AddFact(f *Fact) {
 	if f.Frame > h.lastFrame {
 		h.lastFrame, h.lastNanos = f.Frame, f.Nanos
 	}
-	switch {
-	case f.Type == nil || f.Type.Notice:
-	case f.Type.Asks.Has(dissect.AskLogin):
-		h.addLogin(f)
-	case f.TCP:
-	case f.Step == Silence:
-		h.addSilence(f)
-	case f.Reply:
-		h.addReply(f)
-	default:
-		h.addRequest(f)
+	k := kindOf(f)
+	if k&(plainReply|strayReply|replies) != 0 {
+		h.replyAge = max(h.replyAge, f.Age)
 	}
-}
-
-// addRequest adds a request in a datagram.
-func (h *Hosts) addRequest(f *Fact) {
-	if f.Type.Asks != 0 {
-		h.addNote(f, f.Type.Asks.First())
+	v := &h.view
+	*v = view{Fact: f, query: -1}
+	if k&replies != 0 {
+		h.recordReplier(f)
 	}
-	switch {
-	case f.Type.Asks.Has(dissect.Queries):
-		if f.Gap > 0 {
-			h.checkPace(f)
+	switch k {
+	case query:
+		v.query = queryKind(f.Type.Asks)
+		h.findClient(v)
+	case challenge, answer:
+		h.findReplier(v, k)
+	case noAnswer:
+		v.query = queryKind(f.Type.Asks)
+		v.server = h.servers.Peek(EndOf(f.Server))
+		if v.query < 0 || v.server == nil {
+			return
 		}
-		h.addQuery(f)
-	case f.Type.Asks.Has(dissect.AskServers):
-		h.addPageRequest(f)
-		h.addPageQuestion(f)
+		v.client = h.proven.Peek(pairOf(f))
 	}
-}
-
-// addReply adds a reply in a datagram. A reply that nobody requested is no evidence about
-// its server, as anybody can forge it.
-func (h *Hosts) addReply(f *Fact) {
-	h.replyAge = max(h.replyAge, f.Age)
-	switch f.Step {
-	case NoStep:
-		return
-	case Stray:
-		if !h.checkElsewhere(f) {
-			h.addUnrequested(f)
-		}
-		return
-	}
-	h.addNote(f, f.Type.Asks)
-	h.recordReplier(f)
-	switch {
-	case f.Type.Asks.Has(dissect.Queries):
-		h.addServerReply(f)
-	case f.Type.Asks.Has(dissect.AskServers):
-		h.addPage(f)
-		if b := h.budgets.Get(pairOf(f)); b != nil {
-			b.answerAge, b.isReported, b.silent, b.overAge = f.Age, false, 0, never
-		}
-	case f.Type.Asks.Has(dissect.AskChallenge):
-		h.addJoin(f)
-	case f.Type.Asks.Has(dissect.AskRconChallenge):
-		h.addConsoleChallenge(f)
-	case f.Refused:
-		h.checkConsole(f)
-	case f.Proto.QueryOffset != 0:
-		h.addHeardQuery(f)
-	}
-}
-
-// addSilence adds an answer that did not come.
-func (h *Hosts) addSilence(f *Fact) {
-	switch {
-	case f.Type.Asks.Has(dissect.Queries):
-		h.addUnansweredQuery(f)
-		h.addVain(f)
-	case f.Type.Asks.Has(dissect.AskServers):
-		h.addUnansweredPage(f)
-	case f.Type.Asks.Has(dissect.AskChallenge):
-		h.addUnansweredJoin(f)
-	case f.Type.Asks.Has(dissect.AskRcon):
-		h.checkConsole(f)
-	case f.Proto.QueryOffset != 0:
-		h.addUnheardQuery(f)
-	}
+	h.route(k)
 }
 
 // isUnsure reports whether packets may be missing from the capture since age.
@@ -220,18 +149,10 @@ func (h *Hosts) isOneSided(server netip.AddrPort, age int64) bool {
 
 // recordReplier records that a host replied to a request.
 func (h *Hosts) recordReplier(f *Fact) {
-	v, evicted := h.repliers.Put(HostOf(f.Server))
-	if evicted != nil {
-		h.evicted++
-	}
+	v := enter(h, h.repliers, HostOf(f.Server))
 	if *v == 0 || *v < f.Age {
 		*v = f.Age
 	}
-}
-
-// raise is Report.
-func (h *Hosts) raise(f *Fact, first uint64, x finding.Expert, isUnsure bool) {
-	h.Report(f, first, x, isUnsure)
 }
 
 // Report raises a finding at f, one severity lower if it is unsure, and nothing if
@@ -254,6 +175,13 @@ func (h *Reporter) Report(f *Fact, first uint64, x finding.Expert, isUnsure bool
 	h.Raise(&h.out)
 }
 
+// serverOnly returns f as it is about its server and no client.
+func serverOnly(f *Fact) *Fact {
+	at := *f
+	at.Client = netip.AddrPort{}
+	return &at
+}
+
 // pairKey is a server and the address of a client, without its port: servers issue challenges
 // and count requests by address.
 type pairKey struct {
@@ -271,16 +199,6 @@ func (k pairKey) Hash(seed uint64) uint64 {
 func pairOf(f *Fact) pairKey { return pairKey{EndOf(f.Server), f.Client.Addr().As16()} }
 
 const (
-	// limit: maxSockets is how many sockets of clients are kept with what they asked: a server with a
-	// hundred queries a second has some hundred within the five seconds that count. A flood from invented
-	// addresses fills the table, and an answer from another address goes unnoticed meanwhile.
-	maxSockets = 4096
-	// limit: maxNotes is how many questions and replies are noted, 0.5 MiB, until a reply that nobody
-	// requested shows that the sockets matter: with a challenge, four for each of 2,000 sockets.
-	maxNotes = 8192
-	// limit: maxElsewhere is how many reported answers from other addresses are kept, so as not to report
-	// them again.
-	maxElsewhere = 1024
 	// limit: maxHosts is how many answering servers are kept: hosts have some hundred on one address.
 	// Servers that only send replies nobody requested do not enter the table.
 	maxHosts = 2048
@@ -288,44 +206,9 @@ const (
 	// brought it back: only the first can be invented.
 	maxOffered = 2048
 	maxProven  = 4096
-	// limit: maxWaiting is how many clients are kept that asked a server for players or rules in vain, and
-	// maxEager how many servers with clients that repeat too soon. Chosen: such servers and clients are
-	// few, and a flood that a server leaves unanswered fills the first.
-	maxWaiting = 512
-	maxEager   = 128
-	// limit: maxBudgets is how many clients of master servers are kept: few ask them.
-	maxBudgets = 512
-	// limit: maxLogins is how many logins can wait for their answers, and maxSources how many addresses
-	// are kept that were refused one: a TCP connection takes a real address, of which botnets have
-	// thousands.
-	maxLogins  = 1024
-	maxSources = 1024
-	// limit: maxUnrequested is how many pairs of a server and an address are kept that got replies which
-	// nobody requested, maxAskers how many addresses that requested any, in the capture's last seconds.
-	// Chosen: a host in whose name somebody asks gets replies of some hundred servers a second.
-	maxUnrequested = 1024
-	maxAskers      = 4096
-	// limit: maxPollers is how many clients at a server are kept that wait for answers in vain. Chosen:
-	// few clients ask a server again and again that does not answer them.
-	maxPollers = 1024
-	// limit: maxAskedPorts is how many ports are kept that a protocol whose queries go to another port
-	// than the game's was asked or answered at, maxConsoles how many clients that were given a challenge
-	// for console commands, and maxForeign how many servers at whose ports other protocols are spoken, and
-	// how many pairs of hosts whose connections failed. Chosen: hosts have some hundred servers, and few
-	// use consoles.
-	maxAskedPorts = 512
-	maxConsoles   = 256
-	maxForeign    = 256
-	// limit: maxJoins is how many pairs of a master server and a server that joins it are kept. Chosen: a
-	// server joins three.
-	maxJoins = 256
 	// limit: maxRepliers is how many hosts that reply are kept; the findings of a host that was evicted
 	// are milder. Chosen: a network of 24 bits.
 	maxRepliers = 256
-	// limit: copiedQuestions is of how many questions of a server the answers are counted, and
-	// copyingServers how many servers can be sending answers to one question at a time. Chosen.
-	copiedQuestions = 4
-	copyingServers  = 4
 	// limit: bothSidesFor is how long before a request that nobody answers a reply of the same host to
 	// anybody shows that the capture has its replies: one that lost their direction since, or never had
 	// this host's, is no evidence of silence. Chosen: tools that ask at all ask once a minute.

@@ -95,6 +95,7 @@ func TestMonitorUnanswered(t *testing.T) {
 		return at + " a>A T ask | " + at + " b>A T ask | " + at + " b<A I answer | " + at + " a>A T silence | "
 	}
 	other := func(at string) string { return at + " b>A T ask | " + at + " b<A I answer | " }
+	flood := repeat((maxSilences+2)/2, "1 @>A T ask | 1 @>A T silence | 1 @1>A T ask | 1 @1>A T silence")
 	three := poll("10") + other("15") + poll("20") + other("25") + poll("30")
 	checkHosts(t, []hostsCase{
 		{"three in a row", other("9") + three + "40 a>A T ask", "MON-01 warn [3 13]"},
@@ -103,6 +104,8 @@ func TestMonitorUnanswered(t *testing.T) {
 		{"two in a row", other("9") + poll("10") + other("15") + poll("20") + "40 a>A T ask", ""},
 		{"one was answered", other("9") + poll("10") + poll("20") + "25 a>A T ask | 25 a<A I answer | " + poll("30") + "40 a>A T ask", ""},
 		{"another question was answered", other("9") + poll("10") + poll("20") + "25 a>A U ask | 25 a<A D answer | " + poll("30") + "40 a>A T ask", ""},
+		{"in a minute with a flood", other("0") + flood + " | " + other("9") + three + "40 a>A T ask", ""},
+		{"a minute after a flood", other("0") + flood + " | " + other("69") + poll("70") + other("75") + poll("80") + other("85") + poll("90") + "100 a>A T ask", "MON-01 warn [39 49]"},
 		{"no fixed time", other("9") + poll("10") + poll("20") + poll("31.1") + "40 a>A T ask", ""},
 		{"almost a fixed time", other("9") + poll("10") + poll("20") + poll("30.9") + "40 a>A T ask", "MON-01 warn [3 9]"},
 		{"too often", other("9") + poll("10") + poll("11") + poll("12") + "40 a>A T ask", ""},

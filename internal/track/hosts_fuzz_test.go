@@ -56,13 +56,9 @@ func newHostWorld(t *testing.T) *hostWorld {
 func (w *hostWorld) add(f *Fact) {
 	w.hosts.AddFact(f)
 	h := w.hosts
-	for i, x := range []interface {
-		Len() int
-		Cap() int
-	}{h.sockets, h.reportedElsewhere, h.servers, h.offered, h.proven, h.waiting, h.eager, h.budgets, h.lists, h.logins, h.sources,
-		h.unrequested, h.askers, h.pollers, h.askedPorts, h.consoles, h.foreign, h.repliers} {
-		if x.Len() > x.Cap() {
-			w.t.Fatalf("table %d has %d entries, and room for %d", i, x.Len(), x.Cap())
+	for i, x := range h.tables {
+		if n := x.entries.Len(); n > x.entries.Cap() {
+			w.t.Fatalf("table %d has %d entries, and room for %d", i, n, x.entries.Cap())
 		}
 	}
 }

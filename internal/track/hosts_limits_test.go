@@ -5,8 +5,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-
-	"qsniff/internal/base/lru"
 )
 
 // Requests that are repeated too soon, just so, and late enough.
@@ -128,24 +126,25 @@ func TestOldConsole(t *testing.T) {
 func TestFullTables(t *testing.T) {
 	const size = 4
 	waiting := NewHosts(float64(size) / maxWaiting)
-	waiting.servers = lru.New[End, hostState](size)
+	clients := tableOf[pairKey, waitingClient](t, waiting)
 	tell(t, waiting, "0 z>A T ask | 0 z<A I answer | "+repeat(size+2, "1 @>A V ask | 4 @>A V silence"))
-	if n := waiting.Evicted(); n != 0 || waiting.waiting.Len() != size {
-		t.Errorf("clients that asked once\ngot  %d evicted, %d kept\nwant 0, %d", n, waiting.waiting.Len(), size)
+	if n := waiting.Evicted(); n != 0 || clients.Len() != size {
+		t.Errorf("clients that asked once\ngot  %d evicted, %d kept\nwant 0, %d", n, clients.Len(), size)
 	}
 	tell(t, waiting, repeat(size+2, "5 @>A V ask | 8 @>A V silence | 9 @>A V ask | 12 @>A V silence"))
-	if n := waiting.Evicted(); n == 0 || waiting.waiting.Len() != size {
-		t.Errorf("clients that asked again\ngot  %d evicted, %d kept\nwant some, %d", n, waiting.waiting.Len(), size)
+	if n := waiting.Evicted(); n == 0 || clients.Len() != size {
+		t.Errorf("clients that asked again\ngot  %d evicted, %d kept\nwant some, %d", n, clients.Len(), size)
 	}
 	eager := NewHosts(float64(size) / maxEager)
+	servers := tableOf[End, eagerClients](t, eager)
 	var script []string
 	for i := range size + 1 {
 		script = append(script, fmt.Sprintf("1 a>%c T again gap=9", 'A'+i))
 	}
 	first, _ := tell(t, eager, strings.Join(script, " | "))
 	again, _ := tell(t, eager, script[0])
-	if len(first) != size+1 || len(again) != 1 || eager.eager.Len() != size || eager.Evicted() != 2 {
-		t.Errorf("servers with eager clients\ngot  %d and %d findings, %d kept, %d evicted\nwant %d and 1, %d, 2", len(first), len(again), eager.eager.Len(), eager.Evicted(), size+1, size)
+	if len(first) != size+1 || len(again) != 1 || servers.Len() != size || eager.Evicted() != 2 {
+		t.Errorf("servers with eager clients\ngot  %d and %d findings, %d kept, %d evicted\nwant %d and 1, %d, 2", len(first), len(again), servers.Len(), eager.Evicted(), size+1, size)
 	}
 }
 

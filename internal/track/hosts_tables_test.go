@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"qsniff/dissect"
-	"qsniff/internal/base/lru"
 	"qsniff/internal/test/race"
 )
 
@@ -20,10 +19,10 @@ func TestHostsFlood(t *testing.T) {
 	}
 	h := NewHosts(0.01)
 	h.Raise = func(*Raised) {}
-	n := 0
+	n, f := 0, new(Fact)
 	flood := func() {
 		n++
-		f := Fact{Frame: uint64(n), Nanos: int64(n), Age: int64(n), Client: from(n), Server: server, Proto: &testProto, Refused: true, Part: Part{Step: Ask, ID: uint64(n)}}
+		*f = Fact{Frame: uint64(n), Nanos: int64(n), Age: int64(n), Client: from(n), Server: server, Proto: &testProto, Refused: true, Part: Part{Step: Ask, ID: uint64(n)}}
 		for _, k := range []string{"T", "A", "T", "U", "M", "P", "G", "g"} {
 			if f.Type = hostKinds[k]; f.Type == nil {
 				f.Type = testKinds[k[0]]
@@ -32,10 +31,10 @@ func TestHostsFlood(t *testing.T) {
 			if f.Reply {
 				f.Step = Answer
 			}
-			h.AddFact(&f)
+			h.AddFact(f)
 			if !f.Reply {
 				f.Step = Silence
-				h.AddFact(&f)
+				h.AddFact(f)
 			}
 		}
 	}
@@ -53,28 +52,11 @@ func TestHostsFlood(t *testing.T) {
 // The tables stay below 6 MiB.
 func TestHostsMemory(t *testing.T) {
 	const most = 27 << 18
-	const links = 3*4 + 2*4 // hash and order of an entry, and its share of the index
 	h := NewHosts(1)
-	got := uintptr(h.maxNotes)*unsafe.Sizeof(note{}) +
-		uintptr(h.sockets.Cap())*(unsafe.Sizeof(lru.Evicted[socketKey, askedServers]{})+links) +
-		uintptr(h.reportedElsewhere.Cap())*(unsafe.Sizeof(lru.Evicted[elsewhereKey, struct{}]{})+links) +
-		uintptr(h.servers.Cap())*(unsafe.Sizeof(lru.Evicted[End, hostState]{})+links) +
-		uintptr(h.offered.Cap()+h.proven.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, challengedClient]{})+links) +
-		uintptr(h.waiting.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, waitingClient]{})+links) +
-		uintptr(h.eager.Cap())*(unsafe.Sizeof(lru.Evicted[End, eagerClients]{})+links) +
-		uintptr(h.budgets.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, budget]{})+links) +
-		uintptr(h.lists.Cap())*(unsafe.Sizeof(lru.Evicted[listKey, serverList]{})+links) +
-		uintptr(h.logins.Cap())*(unsafe.Sizeof(lru.Evicted[loginKey, uint32]{})+links) +
-		uintptr(h.sources.Cap())*(unsafe.Sizeof(lru.Evicted[Host, loginSource]{})+links) +
-		uintptr(h.unrequested.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, unrequested]{})+links) +
-		uintptr(h.askers.Cap())*(unsafe.Sizeof(lru.Evicted[Host, int64]{})+links) +
-		uintptr(h.pollers.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, poller]{})+links) +
-		uintptr(h.askedPorts.Cap())*(unsafe.Sizeof(lru.Evicted[End, askedPort]{})+links) +
-		uintptr(h.consoles.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, consoleChallenge]{})+links) +
-		uintptr(h.foreign.Cap())*(unsafe.Sizeof(lru.Evicted[foreignKey, struct{}]{})+links) +
-		uintptr(h.handshakes.Cap())*(unsafe.Sizeof(lru.Evicted[hostPair, struct{}]{})+links) +
-		uintptr(h.joins.Cap())*(unsafe.Sizeof(lru.Evicted[pairKey, joining]{})+links) +
-		uintptr(h.repliers.Cap())*(unsafe.Sizeof(lru.Evicted[Host, int64]{})+links)
+	got := uintptr(maxNotes) * unsafe.Sizeof(note{})
+	for _, x := range h.tables {
+		got += uintptr(x.entries.Cap()) * x.entryBytes
+	}
 	if t.Logf("%d bytes", got); got > most {
 		t.Errorf("got  %d bytes\nwant %d at most", got, most)
 	}
@@ -84,6 +66,7 @@ func TestHostsMemory(t *testing.T) {
 // before costs the table nothing, and pushes out of the notes only what is older than it.
 func TestNotes(t *testing.T) {
 	h := NewHosts(1)
+	sockets := tableOf[socketKey, askedServers](t, h)
 	raised := 0
 	h.Raise = func(*Raised) { raised++ }
 	age, frame := int64(1e18), uint64(0)
@@ -99,14 +82,14 @@ func TestNotes(t *testing.T) {
 	for i := range maxNotes {
 		asks(1000 + i)
 	}
-	if n := h.sockets.Len(); n != 0 || h.Evicted() != 1 {
+	if n := sockets.Len(); n != 0 || h.Evicted() != 1 {
 		t.Errorf("%d questions\ngot  %d sockets, %d evicted\nwant 0 and 1", maxNotes+1, n, h.Evicted())
 	}
 	tell(from(1), other, 'I', Stray)
 	if raised != 0 {
 		t.Error("raised about a question whose note was overwritten")
 	}
-	if n := h.sockets.Len(); n != maxSockets {
+	if n := sockets.Len(); n != maxSockets {
 		t.Errorf("got  %d sockets\nwant %d", n, maxSockets)
 	}
 	asks(2)
@@ -114,7 +97,7 @@ func TestNotes(t *testing.T) {
 	before := h.Evicted()
 	asks(3)
 	tell(from(3), other, 'I', Stray)
-	if raised != 1 || h.sockets.Peek(socketKey{EndOf(from(2)), dissect.AskInfo}) != nil {
+	if raised != 1 || sockets.Peek(socketKey{EndOf(from(2)), dissect.AskInfo}) != nil {
 		t.Errorf("got  %d findings, or an old note was entered\nwant 1 and none", raised)
 	}
 	for i := range maxNotes {

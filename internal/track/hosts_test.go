@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"qsniff/dissect"
+	"qsniff/internal/base/lru"
 	"qsniff/reassembly/wire"
 )
 
@@ -35,6 +36,18 @@ func endNamed(t *testing.T, s string) netip.AddrPort {
 		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 64, 0, s[0]}), 40000+port)
 	}
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, 0, s[0]}), 27015+port)
+}
+
+// tableOf returns the table of h with such keys and values.
+func tableOf[K lru.Key, V any](t *testing.T, h *Hosts) *lru.Table[K, V] {
+	t.Helper()
+	for _, x := range h.tables {
+		if table, ok := x.entries.(*lru.Table[K, V]); ok {
+			return table
+		}
+	}
+	t.Fatal("there is no such table")
+	return nil
 }
 
 // tell gives hosts a script: facts with a | between, each the seconds since the

@@ -22,6 +22,39 @@ var Elsewhere = finding.Code{ID: "NET-01", Severity: finding.Error, Fault: findi
 		return finding.AppendUnsure(append(dst, " ms after the request"...), e)
 	}}
 
+// strays finds replies that nobody requested, at least not of their server.
+type strays struct {
+	*Hosts
+	notes             notes // of what the sockets do not have yet
+	maxNotes          int
+	sockets           *lru.Table[socketKey, askedServers]
+	reportedElsewhere *lru.Table[elsewhereKey, struct{}]
+	unrequested       *lru.Table[pairKey, unrequested]
+	askers            *lru.Table[Host, int64] // ages of the last requests, as far as notes were entered
+}
+
+func newStrays(h *Hosts) check {
+	c := &strays{
+		Hosts:             h,
+		maxNotes:          max(int(maxNotes*h.size), 1),
+		sockets:           newTable[socketKey, askedServers](h, maxSockets),
+		reportedElsewhere: newTable[elsewhereKey, struct{}](h, maxElsewhere),
+		unrequested:       newTable[pairKey, unrequested](h, maxUnrequested),
+		askers:            newTable[Host, int64](h, maxAskers),
+	}
+	return check{
+		finds: []*finding.Code{&Elsewhere, &Unrequested},
+		wants: []want{{requests | replies, c.addNote}, {strayReply, c.addStray}},
+	}
+}
+
+// addStray adds a reply that its server was not asked for.
+func (c *strays) addStray(f *view) {
+	if !c.checkElsewhere(f) {
+		c.addUnrequested(f)
+	}
+}
+
 // socketKey is a client's socket and a kind of question.
 type socketKey struct {
 	client End
@@ -78,10 +111,13 @@ type notes struct {
 }
 
 // addNote notes a question, or a reply to one.
-func (h *Hosts) addNote(f *Fact, asks dissect.Asked) {
-	t := &h.notes
+func (c *strays) addNote(f *view) {
+	t, asks := &c.notes, f.Type.Asks
+	if !f.Reply {
+		asks = asks.First()
+	}
 	if t.ring == nil {
-		t.ring, t.lostAge = make([]note, h.maxNotes), never
+		t.ring, t.lostAge = make([]note, c.maxNotes), never
 	}
 	n := &t.ring[t.next]
 	if t.count < len(t.ring) {
@@ -89,7 +125,7 @@ func (h *Hosts) addNote(f *Fact, asks dissect.Asked) {
 	} else if !n.isReply {
 		t.lostAge = n.age
 		if n.age >= f.Age-int64(elsewhereFor) {
-			h.evicted++
+			c.evicted++
 		}
 	}
 	n.client.set(f.Client)
@@ -103,8 +139,8 @@ func (h *Hosts) addNote(f *Fact, asks dissect.Asked) {
 // enterNotes enters the notes among the sockets at age. Those of twice elsewhereFor ago change
 // nothing: a question counts for elsewhereFor, and for as long before that the others were in
 // its way.
-func (h *Hosts) enterNotes(age int64) {
-	t := &h.notes
+func (c *strays) enterNotes(age int64) {
+	t := &c.notes
 	since := age - 2*int64(elsewhereFor)
 	for ; t.count > 0; t.count-- {
 		at := t.next - t.count
@@ -114,20 +150,17 @@ func (h *Hosts) enterNotes(age int64) {
 		switch n := &t.ring[at]; {
 		case n.age < since:
 		case n.isReply:
-			h.dropAnswered(n)
+			c.dropAnswered(n)
 		default:
-			h.addAsker(n.client.Host, n.age)
-			h.addQuestion(n)
+			c.addAsker(n.client.Host, n.age)
+			c.addQuestion(n)
 		}
 	}
 }
 
 // addQuestion records which server a client's socket asked.
-func (h *Hosts) addQuestion(n *note) {
-	s, evicted := h.sockets.Put(socketKey{n.client, n.asks})
-	if evicted != nil {
-		h.evicted++
-	}
+func (c *strays) addQuestion(n *note) {
+	s := enter(c.Hosts, c.sockets, socketKey{n.client, n.asks})
 	if s.n == 0 && s.overflowAge == 0 {
 		s.overflowAge = never
 	}
@@ -153,9 +186,9 @@ func (s *askedServers) dropQuestions(server End, age int64) {
 }
 
 // dropAnswered removes the questions to the server that sent a reply.
-func (h *Hosts) dropAnswered(n *note) {
+func (c *strays) dropAnswered(n *note) {
 	for asks := n.asks; asks != 0; asks &= asks - 1 {
-		if s := h.sockets.Peek(socketKey{n.client, asks.First()}); s != nil {
+		if s := c.sockets.Peek(socketKey{n.client, asks.First()}); s != nil {
 			s.dropQuestions(n.server, n.age-int64(elsewhereFor))
 		}
 	}
@@ -163,34 +196,34 @@ func (h *Hosts) dropAnswered(n *note) {
 
 // checkElsewhere raises that a reply came from an end that the client did not ask, if it is
 // clear which server it asked, and reports whether it is.
-func (h *Hosts) checkElsewhere(f *Fact) bool {
-	h.enterNotes(f.Age)
-	a, ok := h.findQuestion(f)
+func (c *strays) checkElsewhere(f *view) bool {
+	c.enterNotes(f.Age)
+	a, ok := c.findQuestion(f)
 	if !ok {
 		return false
 	}
 	k := elsewhereKey{pairKey{a.server, f.Client.Addr().As16()}, EndOf(f.Server)}
-	if h.reportedElsewhere.Get(k) != nil {
+	if c.reportedElsewhere.Get(k) != nil {
 		return true
 	}
-	h.reportedElsewhere.Put(k)
-	at := *f
+	c.reportedElsewhere.Put(k)
+	at := *f.Fact
 	at.Server = a.server.AddrPort()
 	// What the client asked before the capture began is unknown, too.
 	since := f.Age - int64(elsewhereFor)
-	h.raise(&at, a.frame, finding.Expert{Code: &Elsewhere, Addr: f.Server, A: uint64(f.Age - a.age)},
-		h.isUnsure(since) || h.firstAge > since)
+	c.Report(&at, a.frame, finding.Expert{Code: &Elsewhere, Addr: f.Server, A: uint64(f.Age - a.age)},
+		c.isUnsure(since) || c.firstAge > since)
 	return true
 }
 
 // findQuestion returns the question that a reply from another end answers: the only open
 // one, or the only one to a server with the same address or port.
-func (h *Hosts) findQuestion(f *Fact) (best question, ok bool) {
+func (c *strays) findQuestion(f *view) (best question, ok bool) {
 	client, other := EndOf(f.Client), EndOf(f.Server)
 	since := f.Age - int64(elsewhereFor)
 	open, near, nearest := 0, 0, question{}
 	for asks := f.Type.Asks; asks != 0; asks &= asks - 1 {
-		s := h.sockets.Peek(socketKey{client, asks.First()})
+		s := c.sockets.Peek(socketKey{client, asks.First()})
 		if s == nil {
 			continue
 		}
@@ -241,22 +274,19 @@ type unrequested struct {
 // addUnrequested adds information that no request in the capture caused, and raises that a server
 // sends much of it to an address which asks nobody. Of an address that gets it from many servers
 // nothing is raised: somebody uses them against it, or forges them all.
-func (h *Hosts) addUnrequested(f *Fact) {
+func (c *strays) addUnrequested(f *view) {
 	if !f.Type.Asks.Has(dissect.AskInfo) || f.Type.Asks.Has(dissect.AskChallenge) {
 		return
 	}
-	k := pairOf(f)
-	u, evicted := h.unrequested.Put(k)
-	if evicted != nil {
-		h.evicted++
-	}
+	k := pairOf(f.Fact)
+	u := enter(c.Hosts, c.unrequested, k)
 	isNew := u.n == 0
 	copy(u.ages[1:], u.ages[:])
 	copy(u.frames[1:], u.frames[:])
 	u.ages[0], u.frames[0] = f.Age, f.Frame
 	u.n = min(u.n+1, unrequestedReplies)
 	if isNew {
-		all, _ := h.unrequested.Put(pairKey{client: k.client})
+		all, _ := c.unrequested.Put(pairKey{client: k.client})
 		all.servers++
 		return
 	}
@@ -265,27 +295,42 @@ func (h *Hosts) addUnrequested(f *Fact) {
 		return
 	}
 	since := u.ages[last] - quietFor
-	asked := h.askers.Peek(k.client)
-	all := h.unrequested.Get(pairKey{client: k.client})
-	if asked != nil && *asked >= since || h.notes.lostAge >= since || h.firstAge > since || all == nil || all.servers > unrequestedServers {
+	asked := c.askers.Peek(k.client)
+	all := c.unrequested.Get(pairKey{client: k.client})
+	if asked != nil && *asked >= since || c.notes.lostAge >= since || c.firstAge > since || all == nil || all.servers > unrequestedServers {
 		return
 	}
 	u.isReported = true
 	// Neither a request to the server nor one of the client: perhaps the capture has one direction.
-	isOneWay := asked == nil && h.servers.Peek(k.server) == nil
-	h.raise(f, u.frames[last], finding.Expert{Code: &Unrequested, A: unrequestedReplies, B: uint64(f.Age - u.ages[last])}, isOneWay || h.isUnsure(since))
+	isOneWay := asked == nil && c.servers.Peek(k.server) == nil
+	c.Report(f.Fact, u.frames[last], finding.Expert{Code: &Unrequested, A: unrequestedReplies, B: uint64(f.Age - u.ages[last])}, isOneWay || c.isUnsure(since))
 }
 
 // addAsker records that an address asked at age.
-func (h *Hosts) addAsker(client Host, age int64) {
-	at, evicted := h.askers.Put(client)
+func (c *strays) addAsker(client Host, age int64) {
+	at, evicted := c.askers.Put(client)
 	if evicted != nil {
-		h.notes.lostAge = max(h.notes.lostAge, evicted.Val)
+		c.notes.lostAge = max(c.notes.lostAge, evicted.Val)
 	}
 	*at = max(*at, age)
 }
 
 const (
+	// limit: maxSockets is how many sockets of clients are kept with what they asked: a server with a
+	// hundred queries a second has some hundred within the five seconds that count. A flood from invented
+	// addresses fills the table, and an answer from another address goes unnoticed meanwhile.
+	maxSockets = 4096
+	// limit: maxNotes is how many questions and replies are noted, 0.5 MiB, until a reply that nobody
+	// requested shows that the sockets matter: with a challenge, four for each of 2,000 sockets.
+	maxNotes = 8192
+	// limit: maxElsewhere is how many reported answers from other addresses are kept, so as not to report
+	// them again.
+	maxElsewhere = 1024
+	// limit: maxUnrequested is how many pairs of a server and an address are kept that got replies which
+	// nobody requested, maxAskers how many addresses that requested any, in the capture's last seconds.
+	// Chosen: a host in whose name somebody asks gets replies of some hundred servers a second.
+	maxUnrequested = 1024
+	maxAskers      = 4096
 	// limit: maxAsked is how many servers one socket can have asked the same question. Server browsers ask
 	// more: then it cannot be determined which one a reply answers.
 	maxAsked = 4

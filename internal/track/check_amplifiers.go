@@ -37,6 +37,17 @@ func appendGain(dst []byte, gain uint64) []byte {
 	return append(dst, " times the bytes of the requests"...)
 }
 
+// amplifiers finds servers that can be used against others: they answer at length whoever asks.
+type amplifiers struct {
+	*Hosts
+	open *states[openAnswers] // by server
+}
+
+func newAmplifiers(h *Hosts) check {
+	c := &amplifiers{Hosts: h, open: newServerStates[openAnswers](h)}
+	return check{finds: []*finding.Code{&OpenAmplifier, &ObsoleteAmplifier}, wants: []want{{answer, c.countOpen}}}
+}
+
 // openAnswers counts the answers of a server to those who had not proven their address: one
 // count for each kind of query, and one for obsolete requests of any kind.
 type openAnswers struct {
@@ -60,7 +71,11 @@ type openCount struct {
 
 // countOpen counts an answer that whoever forges the client's address has sent to it: nothing in
 // the capture proves that the client is at its address, and its request brought no challenge.
-func (h *Hosts) countOpen(f *Fact, o *openAnswers) {
+func (c *amplifiers) countOpen(f *view) {
+	if f.proven() != nil {
+		return
+	}
+	o := c.open.at(f.server.slot)
 	kind, code := queryKind(f.Type.Asks), &OpenAmplifier
 	if f.IsObsolete {
 		kind, code = obsoleteKind, &ObsoleteAmplifier
@@ -96,7 +111,7 @@ func (h *Hosts) countOpen(f *Fact, o *openAnswers) {
 	if x.hasFurther { // the last request may get more answers yet
 		in, out = in-uint64(x.lastIn), out-uint64(x.lastOut)
 	}
-	h.raise(serverOnly(f), o.first, finding.Expert{Code: code, A: uint64(x.answers)<<8 | uint64(kind), B: 100 * out / in}, false)
+	c.Report(serverOnly(f.Fact), o.first, finding.Expert{Code: code, A: uint64(x.answers)<<8 | uint64(kind), B: 100 * out / in}, false)
 }
 
 const (

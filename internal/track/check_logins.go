@@ -8,69 +8,16 @@ import (
 	"qsniff/internal/base/lru"
 )
 
-// consoleChallenge is the challenge that a server gave a client for commands to its console.
-type consoleChallenge struct {
-	key        uint32
-	age        int64  // of the gift
-	frame      uint64 // likewise
-	isReported bool
+// logins finds clients that guess the password of a console, or have an old one.
+type logins struct {
+	*Hosts
+	open    *lru.Table[loginKey, uint32] // passwords of logins without an answer so far
+	sources *lru.Table[Host, loginSource]
 }
 
-// addConsoleChallenge adds a challenge for commands.
-func (h *Hosts) addConsoleChallenge(f *Fact) {
-	if f.Key == 0 {
-		return
-	}
-	c, evicted := h.consoles.Put(pairOf(f))
-	if evicted != nil {
-		h.evicted++
-	}
-	*c = consoleChallenge{key: uint32(f.Key), age: f.Age, frame: f.Frame}
-}
-
-// checkConsole raises that a command did not run because of its challenge: f is the refusal, or
-// an answer that did not come to a challenge that is too old.
-func (h *Hosts) checkConsole(f *Fact) {
-	c := h.consoles.Get(pairOf(f))
-	x := finding.Expert{Code: pairCodes(f.Proto).OldConsole}
-	first := f.Frame
-	if c != nil {
-		x.A, first = uint64(f.Age-c.age), c.frame
-	}
-	switch {
-	case c != nil && c.isReported:
-		return
-	case f.Step != Silence:
-		x.B = 1
-		if c == nil { // the challenge is from before the capture
-			c, _ = h.consoles.Put(pairOf(f))
-		}
-	case c == nil || f.Key == 0 || uint32(f.Key) != c.key || f.Age-c.age <= int64(consoleFresh):
-		return
-	}
-	c.isReported = true
-	h.raise(f, first, x, f.Step == Silence && (h.isUnsure(f.Age) || h.isOneSided(f.Server, f.Age)))
-}
-
-// hostPair is the hosts of a server and of a client.
-type hostPair struct{ server, client Host }
-
-// Hash mixes the key.
-func (k hostPair) Hash(seed uint64) uint64 {
-	return lru.Mix16(lru.Mix16(seed, (*[16]byte)(&k.server)), (*[16]byte)(&k.client))
-}
-
-// AddHandshake adds a TCP connection that failed before anything was said: f has its frame, times, ends and the protocol
-// whose port it is, how is one of dissect.HandshakeRefused and those after it. It is raised once for two hosts: a
-// client tries again, and a scan tries all ports. Of resets and silence towards addresses that may be forged nothing is
-// kept but the pair.
-func (h *Hosts) AddHandshake(f *Fact, how int) {
-	k := hostPair{HostOf(f.Server), HostOf(f.Client)}
-	if h.handshakes.Get(k) != nil {
-		return
-	}
-	h.handshakes.Put(k)
-	h.raise(f, f.Frame, finding.Expert{Code: pairCodes(f.Proto).Handshake, A: uint64(how), B: uint64(f.Server.Port())}, h.isUnsure(f.Age-int64(aliveFor)))
+func newLogins(h *Hosts) check {
+	c := &logins{Hosts: h, open: newTable[loginKey, uint32](h, maxLogins), sources: newTable[Host, loginSource](h, maxSources)}
+	return check{wants: []want{{login, c.addLogin}}}
 }
 
 // loginKey is the two ends of a console's connection.
@@ -98,10 +45,10 @@ type refusal struct {
 }
 
 // addLogin adds a login over TCP, or the answer to one.
-func (h *Hosts) addLogin(f *Fact) {
+func (c *logins) addLogin(f *view) {
 	k := loginKey{EndOf(f.Server), EndOf(f.Client)}
 	if !f.Reply {
-		secret, _ := h.logins.Put(k)
+		secret, _ := c.open.Put(k)
 		*secret = f.Secret
 		return
 	}
@@ -109,29 +56,26 @@ func (h *Hosts) addLogin(f *Fact) {
 		return
 	}
 	secret := uint32(0)
-	if p := h.logins.Peek(k); p != nil {
+	if p := c.open.Peek(k); p != nil {
 		secret = *p
-		h.logins.Delete(k)
+		c.open.Delete(k)
 	}
 	from := Host(f.Client.Addr().As16())
 	if f.Refused {
-		h.addRefusedLogin(f, from, secret)
+		c.addRefusedLogin(f, from, secret)
 		return
 	}
-	if s := h.sources.Peek(from); s != nil {
+	if s := c.sources.Peek(from); s != nil {
 		if s.guessReported {
-			h.raise(f, s.first, finding.Expert{Code: pairCodes(f.Proto).Guessing, A: s.failures, B: dissect.GuessedRight | uint64(s.countPasswords(never))}, false)
+			c.Report(f.Fact, s.first, finding.Expert{Code: pairCodes(f.Proto).Guessing, A: s.failures, B: dissect.GuessedRight | uint64(s.countPasswords(never))}, false)
 		}
-		h.sources.Delete(from)
+		c.sources.Delete(from)
 	}
 }
 
 // addRefusedLogin counts a login that was refused, and raises guessing or a stale password.
-func (h *Hosts) addRefusedLogin(f *Fact, from Host, secret uint32) {
-	s, evicted := h.sources.Put(from)
-	if evicted != nil {
-		h.evicted++
-	}
+func (c *logins) addRefusedLogin(f *view, from Host, secret uint32) {
+	s := enter(c.Hosts, c.sources, from)
 	if s.failures == 0 {
 		s.first = f.Frame
 	}
@@ -144,15 +88,15 @@ func (h *Hosts) addRefusedLogin(f *Fact, from Host, secret uint32) {
 	case s.hasUnknown():
 		if inTime >= guessRefusals || s.failures >= uint64(guessInAll) {
 			s.guessReported = true
-			h.raise(f, s.first, finding.Expert{Code: pairCodes(f.Proto).Guessing, A: s.failures}, true)
+			c.Report(f.Fact, s.first, finding.Expert{Code: pairCodes(f.Proto).Guessing, A: s.failures}, true)
 		}
 	case inTime >= guessRefusals && different >= guessPasswords,
 		s.failures >= uint64(guessInAll) && inAll >= guessPasswords:
 		s.guessReported = true
-		h.raise(f, s.first, finding.Expert{Code: pairCodes(f.Proto).Guessing, A: s.failures, B: uint64(inAll)}, false)
+		c.Report(f.Fact, s.first, finding.Expert{Code: pairCodes(f.Proto).Guessing, A: s.failures, B: uint64(inAll)}, false)
 	case s.n >= guessRefusals && inAll == 1 && !s.staleReported:
 		s.staleReported = true
-		h.raise(f, s.first, finding.Expert{Code: pairCodes(f.Proto).Stale, A: s.failures}, false)
+		c.Report(f.Fact, s.first, finding.Expert{Code: pairCodes(f.Proto).Stale, A: s.failures}, false)
 	}
 }
 
@@ -202,6 +146,11 @@ func (s *loginSource) hasUnknown() bool {
 }
 
 const (
+	// limit: maxLogins is how many logins can wait for their answers, and maxSources how many addresses
+	// are kept that were refused one: a TCP connection takes a real address, of which botnets have
+	// thousands.
+	maxLogins  = 1024
+	maxSources = 1024
 	// limit: lastRefusals is how many refused logins of an address are kept: more than the finding needs
 	// (guessInAll).
 	lastRefusals = 16
@@ -212,7 +161,4 @@ const (
 	guessInAll     = 10
 	guessPasswords = 5
 	guessFor       = 30 * time.Second
-	// limit: consoleFresh is how long challenges for the console last at least: HLTV forgets them after
-	// about that long.
-	consoleFresh = 30 * time.Second
 )
