@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/dissect"
 	"qsniff/internal/app/browse"
 	"qsniff/internal/app/cli"
 	"qsniff/internal/app/terminal"
@@ -83,20 +82,17 @@ func (o *readOptions) browse(ctx context.Context, name string) error {
 	if !terminal.Check(keys, os.Stdout) {
 		return &usageError{errors.New("browse needs a terminal for its screen and keys"), "qsniff read " + name + " prints the same messages"}
 	}
-	reg, err := newRegistry()
-	if err != nil {
-		return err
-	}
+	reg := o.registry()
 	as, err := parseDecodeAs(o.as, reg)
 	if err != nil {
 		return err
 	}
-	if err := o.checkFilter(reg); err != nil {
+	if err := o.checkFilter(); err != nil {
 		return err
 	}
 	b := browse.Options{Name: name, Stdin: stdinOf, Follow: o.follow, Text: o.textOptions(nil),
 		Config:  pipeline.Config{Registry: reg, DecodeAs: as, Dedup: dedups[o.dedup], Jobs: o.jobs, Memory: int64(o.memory), Seed: rand.Uint64() | 1},
-		Compile: func(text string) (*filter.Program, error) { return o.compile(text, reg) },
+		Compile: func(text string) (*filter.Program, error) { return o.compile(text) },
 		Complete: func(text string) []string {
 			return filter.Complete(text, reg, filter.Options{ShowSecrets: o.showsSecrets, UTC: o.utc, Codes: listCodes(reg)})
 		},
@@ -104,7 +100,7 @@ func (o *readOptions) browse(ctx context.Context, name string) error {
 	b.Text.Micros = true
 	if name != stdin {
 		b.Write = func(ctx context.Context, path, text string) (string, error) {
-			return o.writeListed(ctx, reg, name, path, text)
+			return o.writeListed(ctx, name, path, text)
 		}
 	}
 	m, err := browse.New(ctx, b, o.display.expression(), terminal.LookOf(os.Getenv))
@@ -119,14 +115,14 @@ func (o *readOptions) browse(ctx context.Context, name string) error {
 
 // writeListed writes the packets of the messages of a capture that a filter chooses, as
 // read -w does, and returns what that would print.
-func (o *readOptions) writeListed(ctx context.Context, reg *dissect.Registry, name, path, text string) (string, error) {
+func (o *readOptions) writeListed(ctx context.Context, name, path, text string) (string, error) {
 	w := *o
 	w.follow, w.write.path, w.display = false, path, displayOptions{text: text}
 	if err := w.write.check(io.Discard); err != nil {
 		return "", err
 	}
 	var said strings.Builder
-	err := w.writePackets(ctx, reg, nil, []string{name}, streams{io.Discard, &said})
+	err := w.writePackets(ctx, nil, []string{name}, streams{io.Discard, &said})
 	first, _, _ := strings.Cut(strings.TrimPrefix(said.String(), "qsniff: "), "\n")
 	if err != nil {
 		return "", fmt.Errorf("not written: %w", err)

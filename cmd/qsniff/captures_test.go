@@ -6,10 +6,11 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"qsniff/internal/test/testpcap"
 	"slices"
 	"strings"
 	"testing"
+
+	"qsniff/internal/test/testpcap"
 )
 
 const pcapfiles = "../../pcapfiles"

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"qsniff/dissect/protocols"
 )
 
 // shownBy says of every finding, by its id, which capture of the repository raises it, and which
@@ -122,10 +124,7 @@ const severalClients = "vantages: "
 // one that is near it.
 func TestCodesShown(t *testing.T) {
 	t.Parallel()
-	reg, err := newRegistry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protocols.NewRegistry()
 	for _, c := range listCodes(reg) {
 		by, ok := shownBy[c.ID]
 		if !ok {

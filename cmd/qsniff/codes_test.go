@@ -9,15 +9,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"qsniff/dissect/protocols"
 )
 
 // TestCodes: every finding that is declared anywhere can be explained, and is
 // declared once.
 func TestCodes(t *testing.T) {
-	reg, err := newRegistry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protocols.NewRegistry()
 	listed := map[string]bool{}
 	for _, c := range listCodes(reg) {
 		listed[c.ID] = true

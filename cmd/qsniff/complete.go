@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"qsniff/dissect/protocols"
 	"qsniff/internal/app/cli"
 	"qsniff/internal/pipeline/filter"
 	"qsniff/internal/render/manual"
@@ -78,10 +79,7 @@ func isCompletion(args []string) bool {
 // completeDecodeAs proposes protocols after udp.port==27015, and before that a
 // port where each protocol is usually met.
 func completeDecodeAs(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	reg, err := newRegistry()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
+	reg := protocols.NewRegistry()
 	var found []cobra.Completion
 	rule, _, hasRule := strings.Cut(word, ",")
 	for _, p := range reg.Protos() {
@@ -106,10 +104,10 @@ func completeDecodeAs(_ *cobra.Command, _ []string, word string) ([]cobra.Comple
 }
 
 func completeFields(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	reg, err := newRegistry()
-	if err != nil || len(args) > 0 {
+	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	reg := protocols.NewRegistry()
 	var found []cobra.Completion
 	seen := map[string]bool{} // JSON and filters have fields of the same name
 	add := func(name, doc string) {
@@ -131,8 +129,7 @@ func completeFields(cmd *cobra.Command, args []string, word string) ([]cobra.Com
 }
 
 func completeFindings(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	all, err := listFindings()
-	if err != nil || len(args) > 0 {
+	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var found []cobra.Completion
@@ -142,7 +139,7 @@ func completeFindings(_ *cobra.Command, args []string, word string) ([]cobra.Com
 			found, seen[id] = append(found, cobra.CompletionWithDesc(id, what)), true
 		}
 	}
-	for _, f := range all {
+	for _, f := range listFindings() {
 		add(f.ID, f.Seen)
 	}
 	for _, k := range manual.Kinds() {

@@ -98,10 +98,7 @@ func overUDP(t *testing.T, rule, begin string) (all []string) {
 // TestCompletionOfPorts: before a port is named, each protocol is proposed at one
 // of its own.
 func TestCompletionOfPorts(t *testing.T) {
-	reg, err := newRegistry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protocols.NewRegistry()
 	got, _ := propositions(t, []string{"read", "-d", ""})
 	for _, p := range reg.Protos() {
 		if !slices.ContainsFunc(got, func(s string) bool { return strings.HasSuffix(s, ","+p.Name) }) {

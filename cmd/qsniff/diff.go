@@ -180,16 +180,13 @@ func runDiff(ctx context.Context, opts *diffOptions, args []string, s streams) e
 	} else if isStream {
 		return &usageError{errors.New("diff reads captures more than once, and a pipe can be read once"), "write it to a file first"}
 	}
-	reg, err := newRegistry()
-	if err != nil {
-		return err
-	}
+	reg := opts.registry()
 	o := diff.Options{Registry: reg, Servers: ours, Wait: opts.wait, Late: opts.late, Scale: opts.scale(),
 		Open: func(side diff.Side) (capture.Source, error) {
 			in, err := opts.open(ctx, args[side:side+1])
 			return in.Source, err
 		}}
-	if o.Wants, err = opts.datagramFilter(reg); err != nil {
+	if o.Wants, err = opts.datagramFilter(); err != nil {
 		return err
 	}
 	var frames [2][diff.NumClasses]frameSet
@@ -250,14 +247,15 @@ type datagramFilter struct {
 }
 
 // datagramFilter returns what -Y chooses datagrams by, nil for all.
-func (o *diffOptions) datagramFilter(reg *dissect.Registry) (func(*packet.Packet, uint64, int64) bool, error) {
-	if err := o.checkFilter(reg); err != nil || o.display.program == nil {
+func (o *diffOptions) datagramFilter() (func(*packet.Packet, uint64, int64) bool, error) {
+	if err := o.checkFilter(); err != nil || o.display.program == nil {
 		return nil, err
 	}
 	if p := o.display.program; p.NeedsAnswers() || p.NeedsPairs() {
 		return nil, &usageError{errors.New("-Y: diff chooses datagrams, each by itself: it knows no exchanges and clients"),
 			"use fields of the message, of ip and udp; qsniff exchanges -Y knows the others"}
 	}
+	reg := o.registry()
 	x := &datagramFilter{reg: reg, matcher: o.display.program.Matcher(), known: map[dissect.Dissector]bool{}}
 	if i := slices.IndexFunc(reg.Protos(), reg.IsStream); i >= 0 {
 		x.stream = reg.Protos()[i]

@@ -16,6 +16,7 @@ import (
 	"qsniff/capture/file"
 	"qsniff/capture/live"
 	"qsniff/capture/packet"
+	"qsniff/dissect/protocols"
 	"qsniff/internal/app/extcap"
 	"qsniff/internal/base/sandbox"
 	"qsniff/internal/pipeline"
@@ -111,10 +112,7 @@ func (o *extcapOptions) listDLTs(io streams) error {
 
 // capture captures on the interface until ctx ends or Wireshark closes the pipe.
 func (o *extcapOptions) capture(ctx context.Context, io streams) error {
-	reg, err := newRegistry()
-	if err != nil {
-		return err
-	}
+	reg := protocols.NewRegistry()
 	var auto *live.AutoFilter
 	if o.onlyQueries && o.filter == "" {
 		auto = pipeline.AutoFilter(reg, nil)

@@ -98,9 +98,7 @@ func runExtract(ctx context.Context, opts *extractOptions, args []string, s stre
 	if err != nil {
 		return err
 	}
-	if reg, err := newRegistry(); err != nil {
-		return err
-	} else if err := opts.checkFilter(reg); err != nil {
+	if err := opts.checkFilter(); err != nil {
 		return err
 	}
 	if isStream {
@@ -152,14 +150,10 @@ func (o *extractOptions) anonymizeInputs(ctx context.Context, names []string) (c
 	}
 	remove = func() { _ = os.RemoveAll(dir) }
 	o.write = writeOptions{path: filepath.Join(dir, "anonymised.pcapng"), anonymize: anonymizeOptions{isOn: true}}
-	reg, err := newRegistry()
-	if err != nil {
+	if err := o.takeFilter(ctx, names); err != nil {
 		return nil, remove, err
 	}
-	if err := o.takeFilter(ctx, reg, names); err != nil {
-		return nil, remove, err
-	}
-	err = o.writePackets(ctx, reg, nil, names, streams{out: io.Discard, err: io.Discard})
+	err = o.writePackets(ctx, nil, names, streams{out: io.Discard, err: io.Discard})
 	if _, e := os.Stat(o.write.path); e != nil {
 		return nil, remove, cmp.Or(err, e)
 	}
@@ -168,11 +162,11 @@ func (o *extractOptions) anonymizeInputs(ctx context.Context, names []string) (c
 
 // takeFilter reads the captures once for the filter, and restricts the copy to the exchanges that it
 // chooses: what the filter asks for is not in the anonymised copy any more.
-func (o *extractOptions) takeFilter(ctx context.Context, reg *dissect.Registry, names []string) error {
+func (o *extractOptions) takeFilter(ctx context.Context, names []string) error {
 	if o.display.expression() == "" {
 		return nil
 	}
-	j, err := o.prepare(ctx, reg, names, streams{out: io.Discard, err: io.Discard})
+	j, err := o.openJob(ctx, names, streams{out: io.Discard, err: io.Discard})
 	if err != nil {
 		return err
 	}
@@ -204,7 +198,7 @@ func makeEmpty(dir string) error {
 
 // chooseExchanges reads captures for the first time.
 func (o *extractOptions) chooseExchanges(ctx context.Context, chosen *extract.Chooser, names []string, s streams) error {
-	j, err := o.prepareAll(ctx, names, s)
+	j, err := o.openJob(ctx, names, s)
 	if err != nil {
 		return err
 	}

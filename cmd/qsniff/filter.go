@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/pcapfilter"
-	"qsniff/dissect"
+	"qsniff/dissect/protocols"
 	"qsniff/internal/app/cli"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/pipeline/filter"
@@ -64,19 +64,20 @@ func (o *displayOptions) expression() string {
 }
 
 // compile compiles an expression.
-func (o *readOptions) compile(text string, reg *dissect.Registry) (*filter.Program, error) {
+func (o *readOptions) compile(text string) (*filter.Program, error) {
+	reg := o.registry()
 	return filter.Compile(text, reg, filter.Options{ShowSecrets: o.showsSecrets, UTC: o.utc, Codes: listCodes(reg)})
 }
 
 // checkFilter compiles the expressions of the command line.
-func (o *readOptions) checkFilter(reg *dissect.Registry) error {
+func (o *readOptions) checkFilter() error {
 	d := &o.display
 	for _, text := range []string{d.text, d.words} { // each by itself, for the places of errors
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		if _, err := o.compile(text, reg); err != nil {
-			return o.hintTranslation(filterError(err), text, reg)
+		if _, err := o.compile(text); err != nil {
+			return o.hintTranslation(filterError(err), text)
 		}
 	}
 	text := d.expression()
@@ -84,7 +85,7 @@ func (o *readOptions) checkFilter(reg *dissect.Registry) error {
 		return nil
 	}
 	var err error
-	if d.program, err = o.compile(text, reg); err != nil {
+	if d.program, err = o.compile(text); err != nil {
 		return filterError(err)
 	}
 	return nil
@@ -102,11 +103,11 @@ func filterError(err error) error {
 
 // hintTranslation adds to the error of an expression what it means here, if it is a simple one
 // of tcpdump.
-func (o *readOptions) hintTranslation(err error, text string, reg *dissect.Registry) error {
+func (o *readOptions) hintTranslation(err error, text string) error {
 	var placed *placedError
 	expr, _ := pcapfilter.Parse(text)
 	own, ok := translateTcpdump(expr)
-	if _, wrong := o.compile(own, reg); ok && wrong == nil && errors.As(err, &placed) {
+	if _, wrong := o.compile(own); ok && wrong == nil && errors.As(err, &placed) {
 		placed.hint = "that is the language of tcpdump, which -f takes; here it is -Y " + cli.Quote(own)
 	}
 	return err
@@ -114,8 +115,8 @@ func (o *readOptions) hintTranslation(err error, text string, reg *dissect.Regis
 
 // pipelineFilter returns what the pipeline chooses messages by, nil for all. If that depends
 // on what became of exchanges, it reads files once to find that out.
-func (o *readOptions) pipelineFilter(ctx context.Context, reg *dissect.Registry, args []string, io streams) (*pipeline.Filter, error) {
-	if err := o.checkFilter(reg); err != nil || o.display.program == nil {
+func (o *readOptions) pipelineFilter(ctx context.Context, args []string, io streams) (*pipeline.Filter, error) {
+	if err := o.checkFilter(); err != nil || o.display.program == nil {
 		return nil, err
 	}
 	d := &o.display
@@ -125,7 +126,7 @@ func (o *readOptions) pipelineFilter(ctx context.Context, reg *dissect.Registry,
 			return nil, err
 		}
 		if !isStream {
-			if err := o.readOutcomes(ctx, reg, names, io); err != nil {
+			if err := o.readOutcomes(ctx, names, io); err != nil {
 				return nil, err
 			}
 		}
@@ -135,8 +136,10 @@ func (o *readOptions) pipelineFilter(ctx context.Context, reg *dissect.Registry,
 
 // readOutcomes reads captures for the first time, for the outcomes of their exchanges. The
 // second run reports what is wrong with them.
-func (o *readOptions) readOutcomes(ctx context.Context, reg *dissect.Registry, names []string, io streams) error {
-	j, err := o.prepareAs(ctx, reg, names, io, nil)
+func (o *readOptions) readOutcomes(ctx context.Context, names []string, io streams) error {
+	all := *o
+	all.display = displayOptions{}
+	j, err := all.openJob(ctx, names, io)
 	if err != nil {
 		return err
 	}
@@ -153,9 +156,6 @@ func (o *readOptions) readOutcomes(ctx context.Context, reg *dissect.Registry, n
 
 // completeFilter proposes how an expression goes on.
 func completeFilter(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	reg, err := newRegistry()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
+	reg := protocols.NewRegistry()
 	return filter.Complete(word, reg, filter.Options{Codes: listCodes(reg)}), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

@@ -146,7 +146,7 @@ func printFindings(ctx context.Context, opts *findingsOptions, args []string, io
 
 // collect reads captures and has the findings in them printed.
 func (o *findingsOptions) collect(ctx context.Context, args []string, io streams, print func(*render.Findings) error) error {
-	j, err := o.prepareAll(ctx, args, io)
+	j, err := o.openJob(ctx, args, io)
 	if err != nil {
 		return err
 	}

@@ -267,7 +267,7 @@ func (o *floodsOptions) replayLimiter(ctx context.Context, args []string, io str
 
 // findFloods reads captures and prints the incidents in them.
 func findFloods(ctx context.Context, opts *floodsOptions, args []string, io streams) error {
-	j, err := opts.prepareAll(ctx, args, io)
+	j, err := opts.openJob(ctx, args, io)
 	if err != nil {
 		return err
 	}
@@ -335,7 +335,7 @@ const limitsHint = "one of " + limiter.Usage
 // replayLimits reads captures and prints whom the limits would have refused. Of opts
 // it uses the flags of all commands that read packets, and output, utc and color.
 func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, ours *hostset.Set, args []string, io streams) error {
-	j, err := opts.prepareAll(ctx, args, io)
+	j, err := opts.openJob(ctx, args, io)
 	if err != nil {
 		return err
 	}

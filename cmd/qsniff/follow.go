@@ -95,15 +95,11 @@ func (o *followOptions) register(cmd *cobra.Command) {
 
 // follow decodes captures and prints their dialogues.
 func follow(ctx context.Context, opts *followOptions, args []string, s streams) error {
-	reg, err := newRegistry()
+	r, err := opts.newDialogueRenderer(s.out, opts.registry().Protos())
 	if err != nil {
 		return err
 	}
-	r, err := opts.newDialogueRenderer(s.out, reg.Protos())
-	if err != nil {
-		return err
-	}
-	j, err := opts.prepare(ctx, reg, args, s)
+	j, err := opts.openJob(ctx, args, s)
 	if err != nil {
 		return err
 	}
@@ -279,7 +275,7 @@ func listExchanges(ctx context.Context, opts *readOptions, args []string, s stre
 	if err != nil {
 		return err
 	}
-	j, err := opts.prepareAll(ctx, args, s)
+	j, err := opts.openJob(ctx, args, s)
 	if err != nil {
 		return err
 	}

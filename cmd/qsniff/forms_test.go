@@ -65,10 +65,7 @@ func printedOf(t testing.TB, name string) *printed {
 // printedTogether decodes a capture once, for a renderer that has all forms.
 func printedTogether(t testing.TB, name string) *printed {
 	t.Helper()
-	reg, err := newRegistry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protocols.NewRegistry()
 	p := &printed{forms: map[string]string{}}
 	var tee teeRenderer
 	for _, f := range forms {
@@ -89,7 +86,7 @@ func printedTogether(t testing.TB, name string) *printed {
 		p.forms[f.name] = head.String()
 	}
 	var out, errs bytes.Buffer
-	p.status = reportError(&errs, readDefaults().printMessages(context.Background(), reg, tee, []string{name}, streams{&out, &errs}))
+	p.status = reportError(&errs, readDefaults().printMessages(context.Background(), tee, []string{name}, streams{&out, &errs}))
 	p.remarks = errs.String()
 	for i, text := range tee.apart(out.Bytes()) {
 		p.forms[forms[i].name] += string(text)

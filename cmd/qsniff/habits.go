@@ -291,18 +291,14 @@ func splitWords(args []string, hasFiles bool) (files, words []string) {
 // tcpdump.
 func (h *habitState) takeWords(words []string) error {
 	text := strings.Join(words, " ")
-	reg, err := newRegistry()
-	if err != nil {
-		return err
-	}
-	_, err = h.opts.compile(text, reg)
+	_, err := h.opts.compile(text)
 	if err == nil {
 		h.opts.display.words = text
 		return nil
 	}
 	expr, parseErr := pcapfilter.Parse(text)
 	if own, ok := translateTcpdump(expr); ok {
-		if _, err := h.opts.compile(own, reg); err == nil {
+		if _, err := h.opts.compile(own); err == nil {
 			h.opts.display.words = own
 			return nil
 		}

@@ -14,7 +14,6 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
-	"qsniff/dissect"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/lru"
 	"qsniff/internal/flood"
@@ -47,30 +46,17 @@ func requireCapture(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// prepareAll is prepare with a registry of all protocols.
-func (o *readOptions) prepareAll(ctx context.Context, args []string, io streams) (*job, error) {
-	reg, err := newRegistry()
-	if err != nil {
-		return nil, err
-	}
-	return o.prepare(ctx, reg, args, io)
-}
-
-// prepare opens the captures that args names, or the interfaces of -i, and returns a job. The
+// openJob opens the captures that args name, or the interfaces of -i, and returns a job. The
 // caller calls its release.
-func (o *readOptions) prepare(ctx context.Context, reg *dissect.Registry, args []string, io streams) (*job, error) {
+func (o *readOptions) openJob(ctx context.Context, args []string, io streams) (*job, error) {
 	if o.isLive() {
-		return o.prepareLive(ctx, reg, io)
+		return o.prepareLive(ctx, io)
 	}
-	f, err := o.pipelineFilter(ctx, reg, args, io)
+	f, err := o.pipelineFilter(ctx, args, io)
 	if err != nil {
 		return nil, err
 	}
-	return o.prepareAs(ctx, reg, args, io, f)
-}
-
-// prepareAs is prepare with a filter, nil for none.
-func (o *readOptions) prepareAs(ctx context.Context, reg *dissect.Registry, args []string, io streams, f *pipeline.Filter) (*job, error) {
+	reg := o.registry()
 	as, err := parseDecodeAs(o.as, reg)
 	if err != nil {
 		return nil, err
@@ -184,8 +170,8 @@ func givenCaptureFlag(cmd *cobra.Command) string {
 }
 
 // prepareLive opens the interfaces of -i, and returns a job. The caller calls its release.
-func (o *readOptions) prepareLive(ctx context.Context, reg *dissect.Registry, io streams) (*job, error) {
-	l, err := openCaptureOf(reg, &liveOptions{readOptions: *o}, io)
+func (o *readOptions) prepareLive(ctx context.Context, io streams) (*job, error) {
+	l, err := openCapture(&liveOptions{readOptions: *o}, io)
 	if err != nil {
 		return nil, err
 	}

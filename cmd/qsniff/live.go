@@ -440,22 +440,14 @@ func (l *liveRun) startTelling(own *hostset.Set) error {
 	return err
 }
 
-// openCapture opens everything that needs rights, interfaces and files, for a run with all protocols.
+// openCapture opens everything that needs rights, interfaces and files.
 func openCapture(opts *liveOptions, io streams) (*liveRun, error) {
-	reg, err := newRegistry()
-	if err != nil {
-		return nil, err
-	}
-	return openCaptureOf(reg, opts, io)
-}
-
-// openCaptureOf is openCapture with a registry.
-func openCaptureOf(reg *dissect.Registry, opts *liveOptions, io streams) (*liveRun, error) {
+	reg := opts.registry()
 	as, err := parseDecodeAs(opts.as, reg)
 	if err != nil {
 		return nil, err
 	}
-	if err := opts.checkFilter(reg); err != nil {
+	if err := opts.checkFilter(); err != nil {
 		return nil, err
 	}
 	var auto *live.AutoFilter

@@ -87,10 +87,7 @@ func (o *readOptions) serveAssistant(ctx context.Context, dir string, io streams
 // assistant returns what questions about the captures of a folder are answered from. The caller
 // closes its Folder.
 func (o *readOptions) assistant(dir string) (a mcp.Options, err error) {
-	reg, err := newRegistry()
-	if err != nil {
-		return a, err
-	}
+	reg := o.registry()
 	as, err := parseDecodeAs(o.as, reg)
 	if err != nil {
 		return a, err

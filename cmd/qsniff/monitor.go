@@ -591,7 +591,7 @@ func openMonitored(ctx context.Context, opts *monitorOptions, args []string, io 
 // openGrowing opens a capture, or a ring of them, that is still being written, or standard input.
 func openGrowing(ctx context.Context, opts *monitorOptions, args []string, io streams) (*monitored, error) {
 	opts.follow = !slices.Contains(args, stdin)
-	j, err := opts.prepareAll(ctx, args, io)
+	j, err := opts.openJob(ctx, args, io)
 	if err != nil {
 		return nil, err
 	}

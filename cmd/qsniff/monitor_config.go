@@ -139,11 +139,7 @@ func (o *monitorOptions) printCheck(w io.Writer, args []string) error {
 // interfaces, files to read and to write, services. It returns the names of the sinks that would
 // get notes of incidents.
 func (o *monitorOptions) checkPlaces(args []string) (sinks []string, err error) {
-	reg, err := newRegistry()
-	if err != nil {
-		return nil, err
-	}
-	if _, err = parseDecodeAs(o.as, reg); err != nil {
+	if _, err = parseDecodeAs(o.as, o.registry()); err != nil {
 		return nil, err
 	}
 	for _, name := range o.interfaces {

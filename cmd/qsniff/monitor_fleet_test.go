@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture/file"
+	"qsniff/dissect/protocols"
 	"qsniff/internal/fleet"
 	"qsniff/internal/monitor/serve"
 	"qsniff/internal/pipeline"
@@ -40,10 +41,7 @@ func TestMonitorFleet(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { m.server.Close() })
-		reg, err := newRegistry()
-		if err != nil {
-			t.Fatal(err)
-		}
+		reg := protocols.NewRegistry()
 		name := filepath.Join(pcapfiles, "floods", "spoofed.pcap")
 		src, err := file.Open(name)
 		if err != nil {

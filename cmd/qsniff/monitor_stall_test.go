@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture"
+	"qsniff/dissect/protocols"
 	"qsniff/internal/monitor/serve"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/test/timing"
@@ -58,10 +59,7 @@ func startStuck(t *testing.T, token string) *stuckMonitor {
 	if err := m.addServer(l); err != nil {
 		t.Fatal(err)
 	}
-	reg, err := newRegistry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protocols.NewRegistry()
 	src := &stuckSource{make(chan chan struct{})}
 	m.in = &monitored{cfg: pipeline.Config{Source: src, Registry: reg, Jobs: 1, Clock: monotonic}, ctx: context.WithoutCancel(t.Context()),
 		stop: func() {}, close: func() error { return nil }}

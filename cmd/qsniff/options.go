@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"qsniff/dissect"
+	"qsniff/dissect/protocols"
 	"qsniff/internal/app/cli"
 	"qsniff/internal/base/display"
 	"qsniff/internal/base/hostset"
@@ -57,7 +58,8 @@ type readOptions struct {
 	memory       memorySize
 	write        writeOptions
 	display      displayOptions
-	result       *tally.Run // set to the totals of the run; nil: they are not wanted
+	reg          *dissect.Registry // set by registry
+	result       *tally.Run        // set to the totals of the run; nil: they are not wanted
 }
 
 // flagWords returns the flags on the command line that isWanted chooses, as words that give
@@ -78,6 +80,14 @@ func (o *readOptions) flagWords(cmd *cobra.Command, isWanted func(*pflag.Flag) b
 		}
 	})
 	return words
+}
+
+// registry returns the registry of all runs of the command.
+func (o *readOptions) registry() *dissect.Registry {
+	if o.reg == nil {
+		o.reg = protocols.NewRegistry()
+	}
+	return o.reg
 }
 
 func readDefaults() *readOptions {

@@ -18,6 +18,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
+	"qsniff/dissect/protocols"
 	"qsniff/internal/render/wireshark"
 )
 
@@ -181,10 +182,7 @@ func (path tsharkPath) decode(t *testing.T, plugin, capture string) (map[int][]d
 
 // plugged lists the protocols.
 var plugged = sync.OnceValue(func() []*dissect.Proto {
-	reg, err := newRegistry()
-	if err != nil {
-		panic(err)
-	}
+	reg := protocols.NewRegistry()
 	return reg.Protos()
 })
 

@@ -90,7 +90,7 @@ func listPolls(ctx context.Context, opts *pollsOptions, args []string, io stream
 	if err := opts.check(); err != nil {
 		return err
 	}
-	j, err := opts.prepareAll(ctx, args, io)
+	j, err := opts.openJob(ctx, args, io)
 	if err != nil {
 		return err
 	}

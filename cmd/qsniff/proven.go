@@ -93,7 +93,7 @@ func listProven(ctx context.Context, opts *provenOptions, args []string, io stre
 	if err := opts.check(); err != nil {
 		return err
 	}
-	j, err := opts.prepareAll(ctx, args, io)
+	j, err := opts.openJob(ctx, args, io)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/dissect"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/render"
@@ -68,11 +67,7 @@ usage, 130 interrupted.`,
 
 // readCaptures decodes captures and prints their messages to io.
 func readCaptures(ctx context.Context, opts *readOptions, args []string, io streams) error {
-	reg, err := newRegistry()
-	if err != nil {
-		return err
-	}
-	r, err := opts.newRenderer(io.out, reg.Protos())
+	r, err := opts.newRenderer(io.out, opts.registry().Protos())
 	if err != nil {
 		return err
 	}
@@ -80,26 +75,26 @@ func readCaptures(ctx context.Context, opts *readOptions, args []string, io stre
 		return err
 	}
 	if opts.write.path == "" {
-		return opts.printMessages(ctx, reg, r, args, io)
+		return opts.printMessages(ctx, r, args, io)
 	}
 	if !opts.write.printing {
 		r = nil
 	}
-	return opts.writePackets(ctx, reg, r, args, io)
+	return opts.writePackets(ctx, r, args, io)
 }
 
 // printMessages decodes captures and prints their messages with r, or nothing if r is nil.
-func (o *readOptions) printMessages(ctx context.Context, reg *dissect.Registry, r render.Renderer, args []string, io streams) error {
-	j, err := o.prepare(ctx, reg, args, io)
+func (o *readOptions) printMessages(ctx context.Context, r render.Renderer, args []string, io streams) error {
+	j, err := o.openJob(ctx, args, io)
 	if err != nil {
 		return err
 	}
 	defer j.release()
-	return o.printJob(j, reg, r)
+	return o.printJob(j, r)
 }
 
 // printJob runs a job and prints its messages with r, or nothing if r is nil.
-func (o *readOptions) printJob(j *job, reg *dissect.Registry, r render.Renderer) error {
+func (o *readOptions) printJob(j *job, r render.Renderer) error {
 	own, err := o.parseServers()
 	if err != nil {
 		return err
@@ -112,7 +107,7 @@ func (o *readOptions) printJob(j *job, reg *dissect.Registry, r render.Renderer)
 	}
 	j.cfg.Renderer, j.streamsOutput = r, r != nil
 	if _, ok := r.(render.IncidentRenderer); ok && j.cfg.Filter.AllowsIncidents() {
-		j.cfg.Incidents = &incidents{newDetector(reg, flood.Defaults(), o.scale()*detectorShare, advice.DefaultExpiry, o.ownTools), own}
+		j.cfg.Incidents = &incidents{newDetector(j.cfg.Registry, flood.Defaults(), o.scale()*detectorShare, advice.DefaultExpiry, o.ownTools), own}
 	}
 	result, err := j.run()
 	if o.result != nil {

@@ -35,16 +35,6 @@ const (
 	groupReference = "reference"
 )
 
-// newRegistry returns a registry of all protocols.
-func newRegistry() (*dissect.Registry, error) {
-	reg, err := dissect.NewRegistry(protocols.All()...)
-	if err == nil {
-		reg.KnowForeign(protocols.Foreign())
-		reg.KnowForeignStreams(protocols.ForeignStreams())
-	}
-	return reg, err
-}
-
 // listCodes returns the code of every finding that a run can raise, by the stages that
 // declare them.
 func listCodes(reg *dissect.Registry) []*finding.Code {
@@ -117,13 +107,8 @@ Exit status: 0 fine, 2 wrong usage.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.RunE = func(*cobra.Command, []string) error {
-		reg, err := newRegistry()
-		if err != nil {
-			return err
-		}
 		b := readBuild()
-		_, err = io.out.Write(wireshark.Append(nil, reg, b.Short()))
-		return err
+		return write(io.out, wireshark.Append(nil, protocols.NewRegistry(), b.Short()))
 	}
 	return cmd
 }
@@ -153,10 +138,7 @@ Exit status: 0 fine, 1 no finding and no kind of incident has that id, 2 wrong u
 	}
 	output := addOutputFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		all, err := listFindings()
-		if err != nil {
-			return err
-		}
+		all := listFindings()
 		kinds := manual.Kinds()
 		if len(args) == 0 {
 			var rows []any
@@ -211,12 +193,8 @@ func findExplained(all []manual.Finding, kinds []manual.Kind, id string) (rows [
 }
 
 // listFindings returns every finding that a run can raise.
-func listFindings() ([]manual.Finding, error) {
-	reg, err := newRegistry()
-	if err != nil {
-		return nil, err
-	}
-	return manual.Findings(listCodes(reg)), nil
+func listFindings() []manual.Finding {
+	return manual.Findings(listCodes(protocols.NewRegistry()))
 }
 
 func newFields(io streams) *cobra.Command {
@@ -267,10 +245,7 @@ Exit status: 0 fine, 1 no name matches, 2 wrong usage.`,
 }
 
 func listFields(io streams, output, pattern string) error {
-	reg, err := newRegistry()
-	if err != nil {
-		return err
-	}
+	reg := protocols.NewRegistry()
 	all := filter.Fields(reg, filter.Options{Codes: listCodes(reg)})
 	found := manual.Filter(all, pattern, func(f manual.Field) string { return f.Name })
 	if len(found) == 0 {
@@ -282,10 +257,7 @@ func listFields(io streams, output, pattern string) error {
 }
 
 func listMessages(io streams, output, pattern string) error {
-	reg, err := newRegistry()
-	if err != nil {
-		return err
-	}
+	reg := protocols.NewRegistry()
 	name := func(m manual.Message) string { return m.Name }
 	all := manual.Messages(reg)
 	found := manual.Filter(all, pattern, name)
@@ -333,21 +305,17 @@ Exit status: 0 fine, 1 there is no such record, 2 wrong usage.`,
   qsniff schema message | jq '."$defs"."fields.a2s.reply.S2A_INFO_SRC".properties | keys'`,
 		Args: atMostOne("one record at a time, or all: qsniff schema"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-			s, err := outputSchema()
-			if err != nil || len(args) > 0 {
+			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			names := s.Names()
+			names := outputSchema().Names()
 			slices.Sort(names)
 			return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, word) }), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	isList := cmd.Flags().Bool("list", false, "list the records")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		s, err := outputSchema()
-		if err != nil {
-			return err
-		}
+		s := outputSchema()
 		if *isList {
 			return write(io.out, listRecords(s))
 		}
@@ -377,19 +345,15 @@ func listRecords(s *schema.Schema) (dst []byte) {
 }
 
 // outputSchema returns the schema of what this program writes.
-func outputSchema() (*schema.Schema, error) {
-	reg, err := newRegistry()
-	if err != nil {
-		return nil, err
-	}
-	return schema.New(reg,
+func outputSchema() *schema.Schema {
+	return schema.New(protocols.NewRegistry(),
 		schema.Row{Name: "field", Doc: "a field of messages", Commands: "fields", Type: reflect.TypeFor[manual.Field]()},
 		schema.Row{Name: "message_type", Doc: "a type of message", Commands: "fields --messages", Type: reflect.TypeFor[manual.Message]()},
 		schema.Row{Name: "explained_finding", Doc: "what a finding means", Commands: "explain", Type: reflect.TypeFor[manual.Finding]()},
 		schema.Row{Name: "explained_kind", Doc: "what a kind of incident is", Commands: "explain", Type: reflect.TypeFor[manual.Kind]()},
 		schema.Row{Name: "interface_row", Doc: "an interface", Commands: "interfaces", Type: reflect.TypeFor[interfaceRow]()},
 		schema.Row{Name: "version", Doc: "what this build can do", Commands: "version", Type: reflect.TypeFor[build]()},
-	), nil
+	)
 }
 
 // build describes how this program was built.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/dissect"
 	"qsniff/internal/app/replay"
 	"qsniff/internal/base/digits"
 )
@@ -129,10 +128,6 @@ func replayCaptures(ctx context.Context, opts *replayOptions, args []string, io 
 	if runtime.GOOS == "js" {
 		return &hintedError{errors.New("a browser cannot listen"), "answer requests with qsniff replay on a terminal"}
 	}
-	reg, err := newRegistry()
-	if err != nil {
-		return err
-	}
 	names, isStream, err := opts.listInputs(args)
 	if err != nil {
 		return err
@@ -140,7 +135,7 @@ func replayCaptures(ctx context.Context, opts *replayOptions, args []string, io 
 	if isStream {
 		return &usageError{errors.New("replay reads its captures twice, and a pipe can be read once"), "write it to a file: tcpdump -w capture.pcap"}
 	}
-	book, err := opts.readBook(ctx, reg, names, server, io)
+	book, err := opts.readBook(ctx, names, server, io)
 	if err != nil {
 		return err
 	}
@@ -148,18 +143,18 @@ func replayCaptures(ctx context.Context, opts *replayOptions, args []string, io 
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	s := &replayServer{server: replay.NewServer(reg, book), opts: opts, errs: io.err, rng: rand.New(rand.NewPCG(seed, 0))}
+	s := &replayServer{server: replay.NewServer(opts.registry(), book), opts: opts, errs: io.err, rng: rand.New(rand.NewPCG(seed, 0))}
 	return s.serve(ctx, listen, io.out)
 }
 
 // readBook reads captures twice and returns what is answered.
-func (o *replayOptions) readBook(ctx context.Context, reg *dissect.Registry, names []string, server netip.AddrPort, io streams) (*replay.Book, error) {
-	j, err := o.prepare(ctx, reg, names, io)
+func (o *replayOptions) readBook(ctx context.Context, names []string, server netip.AddrPort, io streams) (*replay.Book, error) {
+	j, err := o.openJob(ctx, names, io)
 	if err != nil {
 		return nil, err
 	}
 	defer j.release()
-	collector := replay.NewCollector(reg)
+	collector := replay.NewCollector(o.registry())
 	j.cfg.Packets = collector
 	if _, err = j.run(); err == nil {
 		err = j.src.Close()

@@ -171,11 +171,11 @@ func makeReport(ctx context.Context, opts *reportOptions, args []string, s strea
 
 // writeReport reads captures and writes their report to out.
 func (o *reportOptions) writeReport(ctx context.Context, args []string, out *reportFile, s streams) error {
-	prepare := o.prepareAll
+	open := o.openJob
 	if o.anonymize.isOn {
-		prepare = o.prepareAnonymized
+		open = o.prepareAnonymized
 	}
-	j, err := prepare(ctx, args, s)
+	j, err := open(ctx, args, s)
 	if err != nil {
 		return err
 	}
@@ -355,17 +355,14 @@ func (c *reportCollector) chooseExchanges(room int, incidents []flood.Incident) 
 
 // explainReport returns explanations of the findings and of the kinds of incidents in r.
 func explainReport(r *render.Report) ([]render.Explained, error) {
-	findings, err := listFindings()
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	var all []render.Explained
 	add := func(id string, row any) {
 		b, wrong := manual.AppendJSON(nil, []any{row})
 		err = cmp.Or(err, wrong)
 		all = append(all, render.Explained{ID: id, JSON: b})
 	}
-	for _, f := range findings {
+	for _, f := range listFindings() {
 		hasCode := func(x stats.Finding) bool { return x.Code.ID == f.ID }
 		isListed := func(x stats.Repeats) bool { return x.Expert.Code.ID == f.ID }
 		if slices.ContainsFunc(r.Stats.Findings, hasCode) || r.Findings != nil && slices.ContainsFunc(r.Findings.Repeats, isListed) {
@@ -448,13 +445,14 @@ func (x *reportFile) close() error {
 	return err
 }
 
-// prepareAnonymized is prepareAll over packets that another run anonymises at the same time.
+// prepareAnonymized is openJob over packets that another run anonymises at the same time.
 // That one chooses messages.
 func (o *reportOptions) prepareAnonymized(ctx context.Context, args []string, s streams) (*job, error) {
 	in, out := io.Pipe()
 	first := o.readOptions
 	first.output, first.write = "none", writeOptions{path: stdin, anonymize: o.anonymize}
 	first.servers, first.memory, first.result = "", first.memory/2, &o.captured
+	first.reg = nil // the two run at the same time
 	done := make(chan error, 1)
 	go func() {
 		err := readCaptures(ctx, &first, args, streams{out, io.Discard})
@@ -466,10 +464,7 @@ func (o *reportOptions) prepareAnonymized(ctx context.Context, args []string, s 
 		in.CloseWithError(err)
 		return nil, cmp.Or(<-done, err)
 	}
-	reg, err := newRegistry()
-	if err != nil {
-		return nil, err
-	}
+	reg := o.registry()
 	as, err := parseDecodeAs(o.as, reg)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"qsniff/dissect/finding"
+	"qsniff/dissect/protocols"
 	"qsniff/internal/flood"
 	"qsniff/internal/render"
 	"qsniff/internal/render/jsonl"
@@ -197,10 +198,7 @@ func editedCapture(t *testing.T, name string, edit func(i int, frame []byte) [][
 // TestTellSchema: what --tell FILE gets is as the schema says.
 func TestTellSchema(t *testing.T) {
 	x := newCheckedSchema(t)
-	reg, err := newRegistry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protocols.NewRegistry()
 	code := listCodes(reg)[0]
 	r := &stats.Repeats{Expert: finding.Expert{Code: code, Severity: code.Severity}, First: 1, Last: 2, Frames: []uint64{1, 2}, Count: 2, Server: netip.MustParseAddrPort("198.18.0.1:27015")}
 	in := &flood.Incident{ID: 1, Campaign: 1, Kind: flood.FloodSpoofed, Frame: 3, Completion: 0.5, Challenged: 3, Answered: -1, Succeeded: true, Servers: 2,

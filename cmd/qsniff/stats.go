@@ -120,7 +120,7 @@ func summarize(ctx context.Context, opts *statsOptions, args []string, io stream
 	if err != nil {
 		return err
 	}
-	j, err := opts.prepareAll(ctx, args, io)
+	j, err := opts.openJob(ctx, args, io)
 	if err != nil {
 		return err
 	}

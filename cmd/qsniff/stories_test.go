@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"qsniff/dissect/protocols"
 )
 
 const storiesPage = "docs/stories.md"
@@ -243,10 +245,7 @@ func TestStories(t *testing.T) {
 			t.Errorf("%s has no command for %s", storiesPage, rel)
 		}
 	}
-	reg, err := newRegistry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protocols.NewRegistry()
 	known := map[string]bool{}
 	for _, c := range listCodes(reg) {
 		known[c.ID] = true

@@ -260,7 +260,7 @@ func (t *topRun) newModel(s *session) (*top.Model, error) {
 	x := top.Options{Source: t, Input: strings.Join(append(o.interfaces, t.args...), ", "), Settings: settings, Remark: remark,
 		Save: func(s top.Settings) error { return saveTopSettings(folder, &s) }, Write: t.write, Rules: t.rules,
 		Decoder: &top.Decoder{Registry: reg, DecodeAs: s.cfg.DecodeAs, Store: t.store,
-			Filter: func(text string) (*filter.Program, error) { return o.compile(text, reg) }},
+			Filter: func(text string) (*filter.Program, error) { return o.compile(text) }},
 		Limits: o.limits, Expiry: advice.DefaultExpiry, Look: terminal.LookOf(os.Getenv), UTC: o.utc}
 	x.Asked = t.asked
 	if s.player != nil {
@@ -334,7 +334,7 @@ var errOver = errors.New("the input is over")
 
 // openPlayed opens the captures that the arguments name, to be played.
 func (t *topRun) openPlayed(ctx context.Context, s *session, speed float64, isPaused bool, until int64) error {
-	j, err := t.opts.prepareAll(ctx, t.args, t.io)
+	j, err := t.opts.openJob(ctx, t.args, t.io)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"qsniff/capture/file"
 	"qsniff/capture/play"
 	"qsniff/capture/recent"
+	"qsniff/dissect/protocols"
 	"qsniff/internal/app/top"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
@@ -69,10 +70,7 @@ func readTop(t *testing.T, name string, after time.Duration) (*top.State, *recen
 		t.Fatal(err)
 	}
 	defer r.Close()
-	reg, err := newRegistry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := protocols.NewRegistry()
 	const begin = 1_700_000_000e9 // of all captures of this repository
 	cfg := pipeline.Config{Source: &untilSource{r, begin + int64(after)}, Registry: reg, Out: io.Discard, Jobs: 1}
 	store := recent.NewStore()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/dissect"
 	"qsniff/internal/app/cli"
 	"qsniff/internal/render"
 	"qsniff/internal/render/jsonl"
@@ -120,16 +119,12 @@ func compareVantages(ctx context.Context, opts *vantagesOptions, args []string, 
 	if _, _, err := opts.listInputs(args); err != nil { // before anything is read
 		return err
 	}
-	reg, err := newRegistry()
-	if err != nil {
-		return err
-	}
 	x := &render.Vantages{Top: opts.top}
 	var all []*vantages.Capture
 	var failed error
 	names := shortNames(args)
 	for i, name := range args {
-		c, v, err := opts.readVantage(ctx, reg, name, s)
+		c, v, err := opts.readVantage(ctx, name, s)
 		if c == nil {
 			return err
 		}
@@ -155,8 +150,8 @@ func compareVantages(ctx context.Context, opts *vantagesOptions, args []string, 
 
 // readVantage reads one capture. Of a capture that is malformed or cut short it returns what could be read, with
 // an error; of one that cannot be read at all, nil.
-func (o *vantagesOptions) readVantage(ctx context.Context, reg *dissect.Registry, name string, s streams) (*vantages.Capture, render.Vantage, error) {
-	j, err := o.prepare(ctx, reg, []string{name}, s)
+func (o *vantagesOptions) readVantage(ctx context.Context, name string, s streams) (*vantages.Capture, render.Vantage, error) {
+	j, err := o.openJob(ctx, []string{name}, s)
 	if err != nil {
 		return nil, render.Vantage{}, err
 	}

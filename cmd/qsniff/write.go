@@ -17,7 +17,6 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
-	"qsniff/dissect"
 	"qsniff/internal/app/anonymize"
 	"qsniff/internal/app/cli"
 	"qsniff/internal/pipeline"
@@ -114,13 +113,13 @@ func isSameFile(name string, inputs []string) bool {
 
 // writePackets writes the packets of the messages in captures. It reads files twice, see
 // package subset. r prints the messages, or is nil.
-func (o *readOptions) writePackets(ctx context.Context, reg *dissect.Registry, r render.Renderer, args []string, io streams) error {
+func (o *readOptions) writePackets(ctx context.Context, r render.Renderer, args []string, io streams) error {
 	isTight.Store(true) // besides the tables there are the packets that wait to be written
 	names, isStream, err := o.listInputs(args)
 	if err != nil {
 		return err
 	}
-	j, err := o.prepare(ctx, reg, names, io)
+	j, err := o.openJob(ctx, names, io)
 	if err != nil {
 		return err
 	}
@@ -145,14 +144,14 @@ func (o *readOptions) writePackets(ctx context.Context, reg *dissect.Registry, r
 	}
 	opt.Out = out
 	if !isStream {
-		if opt.Plan, err = o.planPackets(ctx, reg, names, io, &opt); err != nil {
+		if opt.Plan, err = o.planPackets(ctx, names, io, &opt); err != nil {
 			_ = out.Close() // there is nothing in it
 			return err
 		}
 	}
 	w = subset.NewWriter(opt)
 	j.cfg.Packets = o.write.restrict(w)
-	err = o.printJob(j, reg, r)
+	err = o.printJob(j, r)
 	if e := cmp.Or(w.Close(), out.Close()); err == nil {
 		err = e
 	}
@@ -175,8 +174,8 @@ func (o *readOptions) listInputs(args []string) (names []string, isStream bool, 
 }
 
 // planPackets reads captures for the first time. The second run reports what is wrong with them.
-func (o *readOptions) planPackets(ctx context.Context, reg *dissect.Registry, names []string, io streams, opt *subset.Options) (*subset.Plan, error) {
-	j, err := o.prepare(ctx, reg, names, io)
+func (o *readOptions) planPackets(ctx context.Context, names []string, io streams, opt *subset.Options) (*subset.Plan, error) {
+	j, err := o.openJob(ctx, names, io)
 	if err != nil {
 		return nil, err
 	}

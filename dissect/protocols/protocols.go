@@ -24,3 +24,15 @@ func All() []dissect.Protocol {
 		rcon.New(),
 	}
 }
+
+// NewRegistry returns a registry of every protocol, which also recognises what other programs speak. It panics if
+// two declarations contradict each other.
+func NewRegistry() *dissect.Registry {
+	reg, err := dissect.NewRegistry(All()...)
+	if err != nil {
+		panic(err)
+	}
+	reg.KnowForeign(Foreign())
+	reg.KnowForeignStreams(ForeignStreams())
+	return reg
+}
