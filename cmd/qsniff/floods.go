@@ -277,7 +277,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	d.AddObserver(out.observe)
 	d.CountOthersAt(opts.ownServers.HasHost)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
-	j.cfg.OnStart = func(totals func() tally.Run) { out.totals = totals }
+	j.cfg.OnStart = append(j.cfg.OnStart, func(totals func() tally.Run) { out.totals = totals })
 	j.cfg.Watchers = append(j.cfg.Watchers, out.watchProofs()...)
 	j.showsInterrupt = opts.output == "text"
 	j.streamsOutput = opts.output == "json"
@@ -396,7 +396,7 @@ func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error 
 	d := newDetector(l.cfg.Registry, opts.limits, opts.scale(), opts.expiry, opts.ownTools)
 	d.AddObserver(out.observe)
 	d.CountOthersAt(opts.ownServers.HasHost)
-	l.cfg.OnStart = func(totals func() tally.Run) { out.totals = totals }
+	l.cfg.OnStart = append(l.cfg.OnStart, func(totals func() tally.Run) { out.totals = totals })
 	l.seen = &out.seen
 	l.cfg.Watchers = append([]track.Watcher{&out.seen, d}, out.watchProofs()...)
 	if opts.output == "text" {

@@ -436,6 +436,7 @@ func (l *liveRun) startTelling(own *hostset.Set) error {
 	l.told, err = l.opts.startTelling(c, own, func(text string) { fmt.Fprintf(l.errs, "qsniff: %s\n", text) })
 	if l.told != nil {
 		l.cfg.Watchers, l.cfg.Listener = []track.Watcher{l.told}, l.told
+		l.cfg.OnStart = append(l.cfg.OnStart, l.told.Start)
 	}
 	return err
 }

@@ -536,6 +536,7 @@ func (m *monitorRun) addTelling(cfg *pipeline.Config) {
 		m.teller = m.opts.newTeller(m.opts.ownServers, func(*notify.Note) {})
 	}
 	observe(m.teller.Observe)
+	cfg.OnStart = append(cfg.OnStart, m.teller.Start)
 	cfg.Watchers = append([]track.Watcher{m.teller}, cfg.Watchers...)
 	if m.opts.findings != "none" {
 		cfg.Listener = m.teller

@@ -27,6 +27,7 @@ import (
 	"qsniff/internal/pipeline"
 	"qsniff/internal/render"
 	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/tally"
 	"qsniff/internal/track"
 )
 
@@ -56,7 +57,9 @@ func (m *monitorRun) addFleet(cfg *pipeline.Config) {
 		opt.Wall = func() int64 { return time.Now().UnixNano() }
 	}
 	if o.addresses {
-		opt.Line = newFleetLine()
+		line := &fleetLine{json: jsonl.New(jsonl.Options{})}
+		opt.Line = line.make
+		cfg.OnStart = append(cfg.OnStart, func(totals func() tally.Run) { line.totals = totals })
 	}
 	x := sensor.New(opt)
 	cfg.Seed = o.secret.Seed()
@@ -75,14 +78,17 @@ func (m *monitorRun) inputName() string {
 	return filepath.Base(m.in.what)
 }
 
-// newFleetLine returns a function that returns an incident as floods -o json prints it, with what
-// happened to it.
-func newFleetLine() func(*flood.Incident, flood.Event) []byte {
-	r := jsonl.New(jsonl.Options{})
-	return func(in *flood.Incident, e flood.Event) []byte {
-		line := r.AppendIncident(nil, &render.IncidentEvent{Nanos: max(in.Detected, in.End), Event: e, Incident: in})
-		return line[:len(line)-1]
-	}
+// fleetLine makes the lines of incidents for the hub.
+type fleetLine struct {
+	json   *jsonl.Renderer
+	totals func() tally.Run // of the run so far
+}
+
+// make returns an incident as floods -o json prints it, with what happened to it.
+func (l *fleetLine) make(in *flood.Incident, e flood.Event) []byte {
+	run := l.totals()
+	line := l.json.AppendIncident(nil, &render.IncidentEvent{Nanos: max(in.Detected, in.End), Event: e, Incident: in, Run: &run})
+	return line[:len(line)-1]
 }
 
 // fleetListener passes findings to a sensor as well.

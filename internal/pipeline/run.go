@@ -124,8 +124,8 @@ func newFold(cfg *Config, jobs int, size float64) *fold {
 	f := &fold{out: o, max: uint64(max(cfg.MaxMessages, 0)), progress: cfg.Progress,
 		listener: cfg.Listener, packets: cfg.Packets, watching: watching{out: o, watchers: cfg.Watchers, foreseers: foreseersOf(cfg.Watchers), doubt: newDoubt()}, heads: make([]head, jobs)}
 	f.totals, f.watching.totals = f.summary, f.summary
-	if cfg.OnStart != nil {
-		cfg.OnStart(f.summary)
+	for _, start := range cfg.OnStart {
+		start(f.summary)
 	}
 	f.addFilter(cfg)
 	renderer := cfg.Renderer
@@ -211,9 +211,9 @@ type Config struct {
 	// with a function for the counters of the run so far, which takes some microseconds and is
 	// valid during the call; may be nil.
 	Progress func(s capture.Stats, totals func() tally.Run)
-	// OnStart is called before the first packet with a function for the counters of the run so far, which
+	// OnStart are called before the first packet with a function for the counters of the run so far, which
 	// watchers and listeners may call; may be nil.
-	OnStart        func(totals func() tally.Run)
+	OnStart        []func(totals func() tally.Run)
 	CountsMessages bool // messages are counted, even if nothing but Watchers wants more
 
 	// Clock returns nanoseconds since any moment, which never go back. It makes time

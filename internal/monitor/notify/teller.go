@@ -34,6 +34,7 @@ import (
 	"qsniff/internal/flood"
 	"qsniff/internal/render"
 	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/tally"
 	"qsniff/internal/render/text"
 	"qsniff/internal/track"
 	"qsniff/internal/track/stats"
@@ -55,7 +56,8 @@ type Options struct {
 type Teller struct {
 	opt      Options
 	run      string
-	now      int64 // packet time
+	now      int64            // packet time
+	totals   func() tally.Run // counters so far; nil before Start
 	observe  func(*flood.Incident, flood.Event)
 	json     *jsonl.Renderer
 	names    *lru.Table[endKey, track.ShortText]
@@ -76,6 +78,9 @@ func New(o Options) *Teller {
 
 // Crowded returns how many findings became no Notes because too many others went on.
 func (t *Teller) Crowded() uint64 { return t.crowded }
+
+// Start takes over a function for the counters of the run so far, before the first packet.
+func (t *Teller) Start(totals func() tally.Run) { t.totals = totals }
 
 // Sight notes the time of a packet.
 func (t *Teller) Sight(s *track.Sighting) { t.now = s.Nanos }
@@ -113,6 +118,10 @@ func (t *Teller) Observe(in *flood.Incident, e flood.Event) { t.observe(in, e) }
 // tellIncident makes a Note of an event of a warning or an alert.
 func (t *Teller) tellIncident(in *flood.Incident, e flood.Event) {
 	x := render.IncidentEvent{Nanos: max(t.now, in.Detected), Event: e, Incident: in, Thread: fmt.Sprintf("%s-%d", t.run, in.ID)}
+	if t.totals != nil {
+		run := t.totals()
+		x.Run = &run
+	}
 	t.opt.Put(&Note{
 		Thread: x.Thread, Event: Event(e.String()), Record: "incident", Kind: in.Kind.String(), Level: in.Level.String(),
 		Target: in.Target.String(), Name: t.nameOf(in.Target.End), Nanos: x.Nanos,
@@ -147,6 +156,11 @@ func incidentFacts(x *render.IncidentEvent) []Fact {
 	}
 	if in.Answered >= 0 {
 		facts = append(facts, Fact{"answered", fmt.Sprintf("%.0f %%", 100*in.Answered)})
+	}
+	if x.Run != nil {
+		for _, inner := range x.Run.InnerOf(in.Target.End) {
+			facts = append(facts, Fact{"inside", inner.String()})
+		}
 	}
 	return append(facts, Fact{"confidence", flood.ConfidenceWord(in.Confidence())})
 }

@@ -13,6 +13,7 @@ import (
 	"qsniff/internal/flood"
 	"qsniff/internal/render"
 	"qsniff/internal/render/jsonl"
+	"qsniff/internal/render/tally"
 	"qsniff/internal/test/lrutest"
 	"qsniff/internal/track"
 	"qsniff/internal/track/stats"
@@ -83,6 +84,25 @@ func TestIncident(t *testing.T) {
 	in.Advice = flood.Advice{}
 	if adviceFor(in) == "" {
 		t.Error("no advice for an incident that has none of its own")
+	}
+}
+
+// TestInside: a note says where the capturing host translates the target to, as far as the run knows then.
+func TestInside(t *testing.T) {
+	x, got := newTeller(Options{})
+	var run tally.Run
+	x.Start(func() tally.Run { return run })
+	in := incident(3)
+	x.Observe(in, flood.Begins)
+	inner := netip.MustParseAddrPort("172.17.0.2:27016")
+	run.Translations = []tally.Translation{{Inner: inner, Outer: in.Target.End}, {Inner: inner, Outer: netip.MustParseAddrPort("198.18.0.9:27015")}}
+	in.Level = flood.Alert
+	x.Observe(in, flood.Changes)
+	for i, want := range []int{0, 1} {
+		n := (*got)[i]
+		if strings.Count(fmt.Sprint(n.Facts), "{inside 172.17.0.2:27016}") != want || strings.Count(string(n.Line), `"inside":["172.17.0.2:27016"]`) != want {
+			t.Errorf("note %d: %v, %s", i, n.Facts, n.Line)
+		}
 	}
 }
 
