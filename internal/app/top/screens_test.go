@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -151,13 +152,29 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestSampled: the first line names a capture in which replies lack their requests, and one that has them not.
-func TestSampled(t *testing.T) {
+// TestRemarks: the line of totals has in brief what the other commands say in a sentence each, and a capture in
+// which replies lack their requests first.
+func TestRemarks(t *testing.T) {
 	m := screenOf(t, "a2s/info-24-bytes.pcap", 160, 24, nil)
 	const words = "looks sampled, 1 of 10 packets or fewer: --sampled N"
-	if text := m.servers.totals(); strings.Contains(text, "sampled") {
+	if text := m.servers.totals(); strings.Contains(text, "sampled") || strings.Count(text, ";") != 1 {
 		t.Errorf("whole: %s", text)
 	}
+	run := &m.state.Counters.Run
+	end := netip.MustParseAddrPort
+	*run = tally.Run{Packets: 100, Samples: 1, SampledFor: 10, Merged: 1, Segments: 2, Proxied: 3, Copies: 40,
+		Translations: []tally.Translation{{Inner: end("10.0.0.1:1"), Outer: end("192.0.2.1:1")}, {Inner: end("10.0.0.2:2"), Outer: end("192.0.2.1:2")}},
+		Clock:        tally.Clock{Steps: 1, All: 2e9}, Skews: []tally.Skew{{Clock: "eth0", Other: "eth1"}}}
+	all := m.servers.totals()
+	for _, words := range []string{"samples: counts", "2 datagrams merged", "3 datagrams came", "40 copies not counted", "192.0.2.1:1 is 10.0.0.1:1 inside, and 1 more", "set back by 2 s", "clocks of interfaces"} {
+		if !strings.Contains(all, words) {
+			t.Errorf("no %q in %s", words, all)
+		}
+	}
+	if n := len(run.Sentences()); strings.Count(all, ";") != n+1 {
+		t.Errorf("%d sentences: %s", n, all)
+	}
+	run.Samples = 0
 	m.state.Counters.Run.Pairing = tally.Pairing{Requests: 4000, Replies: 4000, Answered: 100, Unanswered: 900, Paired: 100, Strays: 900}
 	if text := m.servers.totals(); !strings.Contains(text, words) {
 		t.Errorf("sampled\n got %s\nwant %s", text, words)

@@ -245,8 +245,12 @@ func (s *servers) totals() string {
 	if n := x.Counters.Live.Kernel + x.Counters.Live.Card + x.Counters.Run.Dropped; n > 0 {
 		text += terminal.Warn.Render("; " + digits.Counted(n, "packet was", "packets were") + " missed: figures are too low")
 	}
-	if n := x.Counters.Run.LooksSampled(); n > 1 {
-		text += terminal.Warn.Render(fmt.Sprintf("; looks sampled, 1 of %d packets or fewer: --sampled N", n))
+	remarks, wrong := x.Counters.Run.InBrief()
+	for i, words := range remarks {
+		if words = "; " + words; i < wrong {
+			words = terminal.Warn.Render(words)
+		}
+		text += words
 	}
 	return text
 }

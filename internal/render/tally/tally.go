@@ -264,6 +264,39 @@ func (r *Run) Sentences() (list []string) {
 	return list
 }
 
+// InBrief returns Sentences in a few words each, for a screen, and how many of them say that figures are
+// not those of the traffic: the first ones.
+func (r *Run) InBrief() (list []string, wrong int) {
+	add := func(isSo bool, format string, args ...any) {
+		if isSo {
+			list = append(list, fmt.Sprintf(format, args...))
+		}
+	}
+	sampled := r.LooksSampled()
+	add(sampled > 1, "looks sampled, 1 of %d packets or fewer: --sampled N", sampled)
+	wrong = len(list)
+	add(r.Samples > 0, "samples: counts and rates are multiplied")
+	add(r.Merged > 0, "%s merged by offload are counted each", digits.Counted(r.Segments, "datagram"))
+	add(r.Proxied > 0, "%s came through a proxy that names the client", digits.Counted(r.Proxied, "datagram"))
+	add(r.CopiesSentence() != "", "%s not counted", digits.Counted(r.Copies, "copy", "copies"))
+	if n := len(r.Translations); n > 0 {
+		x := &r.Translations[0]
+		add(true, "NAT: %s is %s inside%s", x.Outer, x.Inner, andMore(n-1))
+	}
+	add(r.Clock.Steps > 0, "the clock was set back by %s", digits.Span(time.Duration(r.Clock.All)))
+	add(r.Clock.Steps == 0 && r.Clock.Early > 0, "stamps begin before 1970")
+	add(len(r.Skews) > 0, "clocks of interfaces or files differ")
+	return list, wrong
+}
+
+// andMore returns how many more there are, empty for none.
+func andMore(n int) string {
+	if n < 1 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d more", n)
+}
+
 // SampleSentence returns what people must know of packets that are samples, in one sentence without a
 // full stop; empty if none are.
 func (r *Run) SampleSentence() string {
