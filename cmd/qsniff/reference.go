@@ -23,7 +23,6 @@ import (
 	"qsniff/internal/render/schema"
 	"qsniff/internal/render/wireshark"
 	"qsniff/internal/track"
-	"qsniff/internal/track/contradict"
 	"qsniff/internal/track/vantages"
 	"qsniff/reassembly/split"
 	"qsniff/reassembly/tcpstream"
@@ -38,7 +37,7 @@ const (
 // listCodes returns the code of every finding that a run can raise, by the stages that
 // declare them.
 func listCodes(reg *dissect.Registry) []*finding.Code {
-	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes(), contradict.Codes, vantages.Codes)
+	all := slices.Concat(dissect.Codes, split.Codes, tcpstream.Codes, track.Codes(), vantages.Codes)
 	for _, p := range reg.Protos() {
 		all = append(all, p.Codes...)
 	}

@@ -5,29 +5,27 @@ import (
 	"qsniff/internal/pipeline/filter"
 	"qsniff/internal/render"
 	"qsniff/internal/track"
-	"qsniff/internal/track/contradict"
 )
 
-// hostFindings passes the facts of a run to track.Hosts and contradict.Finder, which find what
+// hostFindings passes the facts of a run to track.Hosts, which finds what
 // messages of many address pairs show together, and writes the findings. A nil one does nothing.
 type hostFindings struct {
-	out            *textOutput
-	hosts          *track.Hosts
-	contradictions *contradict.Finder
-	listener       track.Listener  // may be nil
-	renderer       render.Renderer // nil: findings are not shown
-	dialogues      *dialogues      // nil: findings are written as lines
-	at             place           // of the span at hand
-	chooser        *chooser        // nil: all findings are chosen
-	hold           *hold           // nil: nothing is held
-	record         render.Record
-	text           []byte // of record, for dialogues
+	out       *textOutput
+	hosts     *track.Hosts
+	listener  track.Listener  // may be nil
+	renderer  render.Renderer // nil: findings are not shown
+	dialogues *dialogues      // nil: findings are written as lines
+	at        place           // of the span at hand
+	chooser   *chooser        // nil: all findings are chosen
+	hold      *hold           // nil: nothing is held
+	record    render.Record
+	text      []byte // of record, for dialogues
 }
 
 // newHostFindings returns hostFindings with tables size times as large as usual.
 func newHostFindings(o *textOutput, size float64, listener track.Listener, renderer render.Renderer, d *dialogues) *hostFindings {
-	h := &hostFindings{out: o, hosts: track.NewHosts(size), contradictions: contradict.New(size), listener: listener, renderer: renderer, dialogues: d}
-	h.hosts.Raise, h.contradictions.Raise = h.raise, h.raise
+	h := &hostFindings{out: o, hosts: track.NewHosts(size), listener: listener, renderer: renderer, dialogues: d}
+	h.hosts.Raise = h.raise
 	return h
 }
 
@@ -57,7 +55,6 @@ func (h *hostFindings) addSpan(seg *segment, s *span) {
 		f.Said = &seg.said[s.said-1]
 	}
 	h.hosts.AddFact(f)
-	h.contradictions.AddFact(f)
 }
 
 // finish raises what waited for more facts when the run ends.
@@ -68,7 +65,7 @@ func (h *hostFindings) finish() {
 }
 
 // evicted returns how many servers and clients were evicted.
-func (h *hostFindings) evicted() uint64 { return h.hosts.Evicted() + h.contradictions.Evicted() }
+func (h *hostFindings) evicted() uint64 { return h.hosts.Evicted() }
 
 // addClue passes a clue to the hosts.
 func (h *hostFindings) addClue(s *span) {

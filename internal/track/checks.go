@@ -14,7 +14,7 @@ import (
 var newChecks = [...]func(*Hosts) check{
 	newStrays, newLogins, newEager, newUnbrought, newMixed, newShared, newCopies, newPorts, newSoleClients,
 	newPollers, newCaches, newAmplifiers, newFramings, newUnheeded, newVain, newBudgets, newPages,
-	newJoins, newConsoles, newForeign,
+	newJoins, newConsoles, newForeign, newStale, newCounts, newTwins,
 }
 
 // check finds what several messages show together.
@@ -50,6 +50,14 @@ func (v *view) proven() *clientState {
 		return nil
 	}
 	return v.client
+}
+
+// contents returns what an answer says of its server, nil if v is none or nothing.
+func (v *view) contents() *Said {
+	if v.Step != Answer {
+		return nil
+	}
+	return v.Said
 }
 
 // kinds is a set of kinds of facts, and one bit is a kind.

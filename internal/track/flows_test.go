@@ -117,6 +117,7 @@ func TestChosenKeys(t *testing.T) {
 	lrutest.Check[Host](t)
 	lrutest.Check[End](t)
 	lrutest.Check[pairKey](t)
+	lrutest.Check[sameKey](t)
 	lrutest.Check[loginKey](t)
 	lrutest.Check[socketKey](t)
 	lrutest.Check[elsewhereKey](t)

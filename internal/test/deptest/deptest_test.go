@@ -58,7 +58,6 @@ var allowed = map[string][]string{
 	"internal/track":                {"dissect", "internal/track/fingerprint", "capture/packet"},
 	"internal/track/stats":          {"internal/track", "dissect", "internal/track/fingerprint"},
 	"internal/track/diff":           {"capture", "capture/packet", "reassembly/ipfrag", "reassembly/split", "dissect"},
-	"internal/track/contradict":     {"internal/track"},
 	"internal/track/vantages":       {"dissect", "internal/track"},
 	"internal/flood":                {"internal/track", "dissect", "internal/flood/sketch", "internal/flood/measure", "internal/flood/other"},
 	"internal/flood/advice":         {"internal/track", "dissect", "internal/flood"},
@@ -98,7 +97,7 @@ var allowed = map[string][]string{
 	"internal/monitor/metrics":      {"internal/flood", "internal/render/counters", "internal/monitor", "internal/monitor/serve", "internal/monitor/notify"},
 	"internal/monitor/serve":        {},
 	"internal/pipeline/filter":      {"dissect", "capture/packet", "internal/flood", "internal/render", "internal/render/manual", "internal/track/fingerprint"},
-	"internal/pipeline":             {"capture/...", "capture/packet", "reassembly/...", "dissect", "internal/track", "internal/track/contradict", "internal/flood", "internal/flood/sketch", "internal/pipeline/filter", "internal/render/..."},
+	"internal/pipeline":             {"capture/...", "capture/packet", "reassembly/...", "dissect", "internal/track", "internal/flood", "internal/flood/sketch", "internal/pipeline/filter", "internal/render/..."},
 	"internal/app/cli":              {"internal/flood", "internal/flood/config", "internal/monitor/serve", "internal/render/manual", "internal/monitor/notify"},
 	"internal/app/payload":          {"capture/packet"},
 	"internal/app/decode":           {"capture/file", "capture/packet", "dissect", "internal/app/payload", "internal/render", "internal/pipeline"},
@@ -148,7 +147,7 @@ var confined = map[string][]string{
 }
 
 // clockless are packages that must stay single-threaded and without a clock.
-var clockless = []string{"capture", "capture/packet", "reassembly", "dissect", "internal/track", "internal/track/contradict", "internal/track/stats", "internal/flood", "internal/render", "internal/pipeline/filter", "dissect/finding", "internal/app/replay", "internal/monitor", "internal/monitor/notify", "internal/app/terminal"}
+var clockless = []string{"capture", "capture/packet", "reassembly", "dissect", "internal/track", "internal/track/stats", "internal/flood", "internal/render", "internal/pipeline/filter", "dissect/finding", "internal/app/replay", "internal/monitor", "internal/monitor/notify", "internal/app/terminal"}
 
 // concurrent are the packages and files in these that have goroutines and clocks all the same, with
 // what it is that stalls by the wall clock: the reader of the output; packets in the ring of libpcap; readers over HTTP; the process
