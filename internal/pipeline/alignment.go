@@ -29,6 +29,8 @@ type alignment struct {
 	sights sightMaker
 	packet packet.Packet
 	n      int
+	clocks map[clockID]bool
+	echoes []echoedChallenge
 	asked  map[exchangeEnds]stamp
 	given  map[givenChallenge]stamp
 	bounds map[clockPair][]clockBounds
@@ -70,6 +72,9 @@ type clockBounds struct {
 const (
 	// maxAligned is how many packets are remembered (chosen: all that capture.Aligner shows).
 	maxAligned = 1 << 14
+	// limit: maxWatched is how many packets are looked at of an input that is read as it comes (chosen: a minute
+	// of a busy host; each is decoded twice).
+	maxWatched = 1 << 20
 	// minAligned is how many exchanges it takes to correct a clock (chosen).
 	minAligned = 8
 	// alignedPercent of the exchanges must fit a correction (chosen).
@@ -80,27 +85,76 @@ const (
 	answerTime = 50 * time.Microsecond
 )
 
+// newAlignment returns an alignment that has looked at nothing.
+func newAlignment(reg *dissect.Registry, as []DecodeAs) *alignment {
+	return &alignment{sights: sightMaker{reg: reg, decodeAs: as, msg: new(dissect.Message)}, clocks: map[clockID]bool{},
+		asked: map[exchangeEnds]stamp{}, given: map[givenChallenge]stamp{}}
+}
+
 // alignClocks corrects the stamps of packets, and returns by how much.
 func alignClocks(src capture.Source, reg *dissect.Registry, as []DecodeAs) []tally.Skew {
 	inputs, ok := src.(capture.Aligner)
 	if !ok || reg == nil {
 		return nil
 	}
-	a := &alignment{sights: sightMaker{reg: reg, decodeAs: as, msg: new(dissect.Message)},
-		asked: map[exchangeEnds]stamp{}, given: map[givenChallenge]stamp{}, bounds: map[clockPair][]clockBounds{}}
-	var echoes []echoedChallenge
-	clocks := map[clockID]bool{}
-	inputs.Look(func(p *capture.Packet) {
-		clocks[clockID{p.File, p.Iface}] = true
-		echoes = a.add(p, echoes)
-	})
-	if len(clocks) < 2 {
+	a := newAlignment(reg, as)
+	inputs.Look(a.add)
+	return a.findSkews(src, inputs.Shift)
+}
+
+// clockWatch compares the clocks of an input that is read as it comes, as standard input is: by then nothing
+// can be corrected any more.
+type clockWatch struct {
+	alignment
+	source capture.Describer
+	judged int // exchanges that findSkews last saw
+	looked int // packets
+	skews  []tally.Skew
+}
+
+// newClockWatch returns nil if the clocks of a source are aligned, or not known.
+func newClockWatch(src capture.Source, reg *dissect.Registry, as []DecodeAs) *clockWatch {
+	source, ok := src.(capture.Describer)
+	if _, isAligned := src.(capture.Aligner); isAligned || !ok || reg == nil {
 		return nil
 	}
-	for _, e := range echoes {
+	return &clockWatch{alignment: *newAlignment(reg, as), source: source}
+}
+
+// look looks at a batch, and returns how clocks were seen to differ so far. isLast is set at the end of the
+// input. Exchanges are judged whenever there are twice as many.
+func (w *clockWatch) look(b *capture.Batch, isLast bool) []tally.Skew {
+	if w.n < maxAligned && w.looked < maxWatched && len(w.source.Interfaces()) > 1 {
+		w.looked += len(b.Packets)
+		for i := range b.Packets {
+			w.add(&b.Packets[i])
+		}
+	}
+	n := len(w.echoes)
+	if n <= w.judged || n < 2*w.judged && !isLast && w.n < maxAligned {
+		return w.skews
+	}
+	w.judged = n
+	w.skews = w.findSkews(w.source, nil)
+	for i := range w.skews {
+		w.skews[i].IsOnlyTold = true
+	}
+	return w.skews
+}
+
+// findSkews returns how the clocks of what was looked at differ, and corrects them by shift, which may be nil.
+func (a *alignment) findSkews(src any, shift func(file uint16, iface int, nanos int64)) []tally.Skew {
+	if len(a.clocks) < 2 {
+		return nil
+	}
+	if shift == nil {
+		shift = func(uint16, int, int64) {}
+	}
+	a.bounds = map[clockPair][]clockBounds{}
+	for _, e := range a.echoes {
 		a.bound(e)
 	}
-	names := clockNames{severalFiles: isSeveralFiles(clocks)}
+	names := clockNames{severalFiles: isSeveralFiles(a.clocks)}
 	if d, ok := src.(capture.Describer); ok {
 		names.interfaces = d.Interfaces()
 	}
@@ -112,7 +166,7 @@ func alignClocks(src capture.Source, reg *dissect.Registry, as []DecodeAs) []tal
 	}
 	shifts, list := findShifts(within, names.ofInterface)
 	for clock, by := range shifts {
-		inputs.Shift(clock.file, int(clock.iface), by)
+		shift(clock.file, int(clock.iface), by)
 	}
 	for pair, bounds := range a.bounds {
 		if pair.first.file == pair.second.file {
@@ -126,7 +180,7 @@ func alignClocks(src capture.Source, reg *dissect.Registry, as []DecodeAs) []tal
 	}
 	shifts, ofFiles := findShifts(between, clockID.inWords)
 	for clock, by := range shifts {
-		inputs.Shift(clock.file, capture.EveryInterface, by)
+		shift(clock.file, capture.EveryInterface, by)
 	}
 	return append(list, ofFiles...)
 }
@@ -202,11 +256,12 @@ type echoedChallenge struct {
 }
 
 // add looks at a packet.
-func (a *alignment) add(p *capture.Packet, echoes []echoedChallenge) []echoedChallenge {
+func (a *alignment) add(p *capture.Packet) {
+	a.clocks[clockID{p.File, p.Iface}] = true
 	it := &a.packet
 	it.Decode(p.Link, p.Data, int(p.Wire))
 	if it.Stop != packet.OK || it.Frag.Set || a.n >= maxAligned {
-		return echoes
+		return
 	}
 	var s track.Sighting
 	a.sights.ctx.Src, a.sights.ctx.Dst, a.sights.ctx.Wire = it.Src, it.Dst, it.Wire
@@ -217,9 +272,9 @@ func (a *alignment) add(p *capture.Packet, echoes []echoedChallenge) []echoedCha
 	case s.What == track.IsRequest && !hasKey:
 		a.asked[exchangeEnds{it.Src, it.Dst}] = at
 	case s.What == track.IsRequest:
-		echoes = append(echoes, echoedChallenge{givenChallenge{exchangeEnds{it.Src, it.Dst}, s.Key}, at})
+		a.echoes = append(a.echoes, echoedChallenge{givenChallenge{exchangeEnds{it.Src, it.Dst}, s.Key}, at})
 		if x, ok := a.asked[exchangeEnds{it.Src, it.Dst}]; ok {
-			e := &echoes[len(echoes)-1]
+			e := &a.echoes[len(a.echoes)-1]
 			e.asked, e.askedBy, e.hasAsked = x.nanos, x.clock, true
 			delete(a.asked, exchangeEnds{it.Src, it.Dst})
 		}
@@ -229,10 +284,9 @@ func (a *alignment) add(p *capture.Packet, echoes []echoedChallenge) []echoedCha
 			a.given[k] = at
 		}
 	default:
-		return echoes
+		return
 	}
 	a.n++
-	return echoes
 }
 
 // bound adds what an exchange shows of two clocks.

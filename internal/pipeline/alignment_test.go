@@ -3,12 +3,14 @@ package pipeline
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/internal/test/forms"
+	"qsniff/internal/test/protos"
 	"qsniff/internal/test/testpcap"
 	"qsniff/internal/track"
 )
@@ -85,6 +87,37 @@ func TestAlignClocks(t *testing.T) {
 					t.Fatalf("%s, %v: packet %d is out of order", x.name, time.Duration(tt.by(0)), i)
 				}
 			}
+		}
+	}
+}
+
+// TestWatchClocks: of an input that is read as it comes nothing is corrected, and by how much clocks differ is told.
+func TestWatchClocks(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	for _, by := range []int64{0, 3000 * ms} {
+		frames := forms.Capture(forms.Base(60, 0), testpcap.LinkEthernet, []forms.Hop{{}}, []forms.Hop{{Iface: 1}}, forms.Inside)
+		for i := range frames {
+			frames[i].Nanos += by * int64(frames[i].Iface)
+		}
+		l := &log{}
+		run, err := Run(t.Context(), Config{Source: open(t, forms.Pcapng(frames, testpcap.LinkEthernet, 2)), Registry: protos.Registry(t), Watchers: []track.Watcher{l}, Jobs: 1})
+		if err != nil || len(l.seen) != len(frames) {
+			t.Fatalf("%v, %d packets, want %d", err, len(l.seen), len(frames))
+		}
+		if by == 0 {
+			if len(run.Skews) > 0 {
+				t.Errorf("equal clocks: %v", run.Skews)
+			}
+			continue
+		}
+		if len(run.Skews) != 1 || !run.Skews[0].IsOnlyTold || run.Skews[0].Clock != "interface 1" || run.Skews[0].Nanos+by < -11*ms || run.Skews[0].Nanos+by > 21*ms {
+			t.Errorf("clocks: %v", run.Skews)
+		}
+		if s := run.SkewSentence(); !strings.Contains(s, "is 3") || !strings.Contains(s, "fast") || !strings.Contains(s, "nothing is corrected") {
+			t.Error(s)
+		}
+		if first := l.seen[1].Nanos - l.seen[0].Nanos; first < by {
+			t.Errorf("the first reply comes after %v", time.Duration(first))
 		}
 	}
 }

@@ -118,6 +118,7 @@ type batch struct {
 	totals       readerTotals        // of the reader, after this batch
 	steps        clockSteps          // of the clock so far
 	translations []tally.Translation // known so far
+	skews        []tally.Skew        // of clocks that are not aligned
 	copiesAt     copiesAt            // the places with most copies so far
 	seed         uint64              // of hashes, see reader.setSeed
 	err          error               // nil, or of the last batch: io.EOF, or the error of the source

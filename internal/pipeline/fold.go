@@ -143,6 +143,9 @@ func (f *fold) merge(ctx context.Context, b *batch) (enough bool, err error) {
 		err = f.packets.AddPackets(&b.raw)
 	}
 	f.reader, f.copiesAt, f.translations, f.steps = b.totals, b.copiesAt, b.translations, b.steps
+	if len(b.skews) > 0 {
+		f.skews = b.skews
+	}
 	if n := len(b.items); f.hold != nil && n > 0 && err == nil && !enough {
 		f.outcomes.now = max(f.outcomes.now, b.items[n-1].age)
 		enough, err = f.release(false)

@@ -36,6 +36,7 @@ type reader struct {
 	nextTick     int64 // by the clock's age
 	inputs       inputs
 	copies       copies
+	clocks       *clockWatch         // nil: they are aligned
 	translations []tally.Translation // list of copies.translations of version listed
 	listed       int
 	offload      dissect.Offload
@@ -65,6 +66,9 @@ func (r *reader) fill(ctx context.Context, b *batch) bool {
 	b.err = r.src.Read(&b.raw)
 	if err := ctx.Err(); err != nil && b.err == nil {
 		b.err = err
+	}
+	if r.clocks != nil {
+		b.skews = r.clocks.look(&b.raw, b.err != nil)
 	}
 	r.setSeed(b)
 	r.inputs.begin()

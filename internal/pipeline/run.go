@@ -94,6 +94,7 @@ func Run(ctx context.Context, cfg Config) (tally.Run, error) {
 	f := newFold(&cfg, jobs, size)
 	if cfg.Clock == nil {
 		f.skews = alignClocks(cfg.Source, cfg.Registry, cfg.DecodeAs)
+		r.clocks = newClockWatch(cfg.Source, cfg.Registry, cfg.DecodeAs)
 	}
 	for j := range jobs {
 		w := newWorker(j, jobs, parts, cfg.numSegments())

@@ -143,6 +143,7 @@ func (r *Run) TranslationsSentence() string {
 type Skew struct {
 	Clock, Other string
 	Nanos        int64
+	IsOnlyTold   bool // nothing was added: the input was read as it came
 }
 
 // SkewSentence returns how clocks differed, in one sentence without a full stop. It is empty if they
@@ -164,8 +165,12 @@ func (r *Run) SkewSentence() string {
 	if n := len(r.Skews) - 1; n > 0 {
 		more = fmt.Sprintf("; %s with others as well", digits.Counted(uint64(n), "clock differs", "clocks differ"))
 	}
-	return fmt.Sprintf("The clock of %s is %s %s, compared with %s by challenges that clients brought back: its times are corrected%s",
-		x.Clock, digits.Span(time.Duration(max(x.Nanos, -x.Nanos))), way, x.Other, more)
+	done := "its times are corrected"
+	if x.IsOnlyTold {
+		done = "nothing is corrected in what is read as it comes, so that which answers belong to which requests, and floods, are unsure; in a file it is corrected"
+	}
+	return fmt.Sprintf("The clock of %s is %s %s, compared with %s by challenges that clients brought back: %s%s",
+		x.Clock, digits.Span(time.Duration(max(x.Nanos, -x.Nanos))), way, x.Other, done, more)
 }
 
 // Clock is how often the clock of the capturing host was set back, at which packet and corrected
