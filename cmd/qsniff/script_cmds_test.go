@@ -25,8 +25,8 @@ func runProgramHere(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// status runs a command and wants an exit status: status 2 qsniff --wrong.
-func status(ts *testscript.TestScript, neg bool, args []string) {
+// wantStatus runs a command and wants an exit status: status 2 qsniff --wrong.
+func wantStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N COMMAND [ARG...]")
 	}

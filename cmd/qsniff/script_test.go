@@ -61,7 +61,7 @@ func scriptParams() testscript.Params {
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"run": runProgramHere, "status": status, "cutfile": cutfile, "hole": hole, "pcap": pcap},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"run": runProgramHere, "status": wantStatus, "cutfile": cutfile, "hole": hole, "pcap": pcap},
 	}
 }
 

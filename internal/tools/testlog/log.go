@@ -29,6 +29,7 @@ type log struct {
 	failed  int
 	skipped map[string][]string // by reason
 	skips   int
+	long    map[string]bool // names of tests that do less with -short, where that was given
 }
 
 func newLog(out io.Writer) *log {
@@ -89,7 +90,11 @@ func (l *log) endTest(e *event) {
 	case "skip":
 		l.skips++
 		top, _, _ := strings.Cut(e.Test, "/")
-		if why := skipReason(text); !slices.Contains(l.skipped[why], top) {
+		why := skipReason(text)
+		if l.long[top] {
+			why = "left to make test-long"
+		}
+		if !slices.Contains(l.skipped[why], top) {
 			l.skipped[why] = append(l.skipped[why], top)
 		}
 	}

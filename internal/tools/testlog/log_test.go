@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 func TestLog(t *testing.T) {
 	var out strings.Builder
 	l := newLog(&out)
+	l.long = map[string]bool{"TestLong": true}
 	for _, e := range []event{
 		{"start", "a", "", ""},
 		{"run", "a", "TestGood", ""},
@@ -23,6 +25,9 @@ func TestLog(t *testing.T) {
 		{"output", "a", "TestRoot/x", "    a_test.go:7: needs root: to capture\n"},
 		{"output", "a", "TestRoot/x", "--- SKIP: TestRoot/x (0.00s)\n"},
 		{"skip", "a", "TestRoot/x", ""},
+		{"run", "a", "TestLong", ""},
+		{"output", "a", "TestLong", "    a_test.go:8: takes long\n"},
+		{"skip", "a", "TestLong", ""},
 		{"output", "a", "", "PASS\n"},
 		{"output", "a", "", "ok  \ta\t0.1s\n"},
 		{"pass", "a", "", ""},
@@ -52,8 +57,9 @@ FAIL	b	0.2s
 panic: no
 d.go:1: no such thing
 go: what is no event
+skipped: TestLong: left to make test-long
 skipped: TestRoot: needs root: to capture
-DONE 3 tests, 1 skipped, 1 failed in 0.0s
+DONE 4 tests, 2 skipped, 1 failed in 0.0s
 `
 	if diff := cmp.Diff(want, regexp.MustCompile(`in \S+s\n`).ReplaceAllString(out.String(), "in 0.0s\n")); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
@@ -93,5 +99,27 @@ func TestStatus(t *testing.T) {
 	}
 	if status, err := run([]string{"-run", "^$", "qsniff/internal/test/race"}, &out); err != nil || status != 0 {
 		t.Errorf("status %d, error %v\n%s", status, err, out.String())
+	}
+}
+
+// TestMain: go test starts this program to measure, as it would testlog.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "-measure" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// TestTimes: a package that was run has its times, and the exit status is that of its tests.
+func TestTimes(t *testing.T) {
+	var out strings.Builder
+	if status, err := run([]string{"-times", "-run", "^$", "qsniff/internal/base/digits"}, &out); err != nil || status != 0 {
+		t.Errorf("status %d, error %v\n%s", status, err, out.String())
+	}
+	if !regexp.MustCompile(`(?m)^ +CPU +clock +package\n( +\d+\.\d s){2} +[./]+base/digits\n( +\d+\.\d s){2} +all\n`).MatchString(out.String()) {
+		t.Errorf("the table of times is not as it should be:\n%s", out.String())
+	}
+	if status, err := measure(t.TempDir(), []string{"sh", "-c", "exit 3"}); err != nil || status != 3 {
+		t.Errorf("status %d, error %v", status, err)
 	}
 }
