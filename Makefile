@@ -26,8 +26,10 @@ CGO = $(shell GO='$(GO)' sh internal/libpcap/setup usable || echo CGO_ENABLED=0)
 TESTLOG = $(CGO) $(GO) run ./internal/tools/testlog
 # FAST saves minutes of compiling and linking tests: make lint vets, and profiles and symbols for debuggers are for programs.
 FAST = -vet=off -pgo=off -ldflags=-w
+# QUICKLY compiles for systems on which nothing is run.
+QUICKLY = -pgo=off -gcflags='all=-N -l'
 
-.PHONY: nightly mutate help build hub install share demo page site test test-all test-live test-fleet test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients record deps clean
+.PHONY: nightly mutate help build hub install share demo page site test times test-all test-long test-live test-fleet test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients record deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -70,14 +72,20 @@ site: build page ## build site/: the manual as static pages with search, the out
 test: deps ## all tests in a minute or two; needs no network once modules are there, no root
 	GOGC=400 $(TESTLOG) -short -p 4 -parallel 8 $(FAST) -timeout 10m ./...
 
-test-all: deps ## all tests with everything they can combine: captures x forms x goroutines, links x containers x compressions
-	$(TESTLOG) $(FAST) -timeout 1h ./...
+times: deps ## make test, and how long the tests of each package took, of processors and by the clock
+	GOGC=400 $(TESTLOG) -times -short -p 4 -parallel 8 $(FAST) -timeout 10m ./...
 
+test-all: deps ## all tests with everything they can combine: captures x forms x goroutines, links x containers x compressions
+	GOGC=400 $(TESTLOG) $(FAST) -timeout 1h ./...
+
+test-long: deps ## what test-all has and make test has not: the tests that combine less in make test
+	GOGC=400 $(TESTLOG) -long $(FAST) -timeout 1h
+
+# Tests in other packages capture live in make test, too; with QUIET they run again for the limits that they hold then.
 test-live: deps ## live captures and the kernel's filters, as root; QUIET=1 holds times against limits, on a machine that does nothing else
 	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 $(FAST) -timeout 10m ./cmd/qsniff -run Live
-	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 $(FAST) -timeout 10m ./capture/live ./internal/test/clients ./capture/packet ./reassembly/...
-	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 $(FAST) -timeout 10m ./internal/flood/advice ./internal/test/nattest -run 'Kernel|Tools'
-	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 $(FAST) -timeout 10m ./internal/test/contrib -run Live
+	QSNIFF_LIVE=1 QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 $(FAST) -timeout 10m ./capture/packet ./reassembly/ipfrag ./reassembly/tcpstream ./internal/test/nattest ./internal/test/contrib -run 'Live|NATKernel'
+	[ -z '$(QUIET)' ] || QSNIFF_QUIET=$(QUIET) $(TESTLOG) -count 1 $(FAST) -timeout 10m ./capture/live ./internal/test/clients ./internal/flood/advice
 
 test-fleet: deps ## two hundred hosts of a fleet, with all that can fail, a quarter of an hour; make test-all has sixty
 	QSNIFF_FLEET=200 $(TESTLOG) -count 1 $(FAST) -timeout 1h ./internal/test/fleettest
@@ -91,24 +99,26 @@ test-page: site ## the program as WebAssembly in Node, on every capture, and the
 	QSNIFF_PAGE=1 $(TESTLOG) -count 1 -timeout 15m ./cmd/qsniff -run Wasm
 	sh internal/web/test/run
 
-nightly: ## what takes too long for each change: race, every fuzz target for a minute, mutants, a fleet of 200 hosts, alerts, the page in Chromium, a clean Debian
+nightly: ## what takes too long for each change: race, every fuzz target for a minute, mutants, a fleet of 200 hosts, alerts, the page in Chromium, a release twice, a clean Debian, all platforms
 	$(MAKE) race
 	$(MAKE) fuzz FUZZTIME=1m
 	$(MAKE) mutate
 	$(MAKE) test-fleet
 	$(MAKE) test-monitor
 	$(MAKE) test-page
-	$(MAKE) test-release PARTS=debian PLATFORMS=linux/$$($(GO) env GOARCH)
+	$(MAKE) test-release PARTS='reproducible debian' PLATFORMS=linux/$$($(GO) env GOARCH)
+	$(MAKE) cross
 	$(MAKE) vuln
 
 race: deps ## the tests of make test under the race detector
 	$(TESTLOG) -short -race -pgo=off -timeout 30m ./...
 
+# All of it is compiled with the flags of make test or make cross: another profile or flag compiles six hundred packages anew.
 lint: deps ## go vet, gofmt, staticcheck; go vet as for macOS, too, as the tests have to compile there
-	$(CGO) $(GO) vet ./...
-	CGO_ENABLED=0 GOOS=darwin $(GO) vet ./...
+	$(CGO) $(GO) vet -pgo=off ./...
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) vet $(QUICKLY) ./...
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
-	$(CGO) $(GO) run $(STATICCHECK) ./...
+	$(CGO) GOFLAGS="$$($(GO) env GOFLAGS) -pgo=off" $(GO) run $(STATICCHECK) ./...
 
 golden: deps ## write the captures from their sources, and what qsniff makes of them; GROUP=a2s: those of one folder, in seconds
 	$(GO) run ./internal/tools/mkpcap golden pcapfiles/$(GROUP)
@@ -146,7 +156,7 @@ test-release: ## make release for PLATFORMS twice, which must give the same byte
 	GO='$(GO)' PLATFORMS='$(PLATFORMS)' PARTS='$(PARTS)' sh internal/test/release
 
 cross: ## whether the programs can be built for PLATFORMS
-	for p in $(PLATFORMS); do for c in qsniff qsniff-hub; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$$(basename $$p v7) $(GO) build -pgo=off -gcflags='all=-N -l' -ldflags=-w -o /dev/null ./cmd/$$c || exit 1; done; done
+	for p in $(PLATFORMS); do for c in qsniff qsniff-hub; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$$(basename $$p v7) $(GO) build $(QUICKLY) -ldflags=-w -o /dev/null ./cmd/$$c || exit 1; done; done
 
 notice: ## write NOTICE: the modules that are built in, and their licences
 	$(GO) run ./internal/tools/modules notice > NOTICE.new && mv NOTICE.new NOTICE

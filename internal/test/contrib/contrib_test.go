@@ -21,8 +21,7 @@ const (
 // question is what clients ask in tests.
 const question = "\xff\xff\xff\xffTSource Engine Query\x00"
 
-// TestMain has the program built static, as for an image.
-func TestMain(m *testing.M) { os.Exit(binary.Main(m, "CGO_ENABLED=0")) }
+func TestMain(m *testing.M) { os.Exit(binary.Main(m)) }
 
 // tool returns the path of a program, and skips t without it.
 func tool(t *testing.T, name, debian string) string {

@@ -30,7 +30,7 @@ func TestQuick(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program, file := filepath.Join(dir, "qsniff"), filepath.Join(dir, "BENCHMARKS.md")
-	if out, err := exec.Command("go", "build", "-o", program, "qsniff/cmd/qsniff").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-pgo=off", "-ldflags=-w", "-o", program, "qsniff/cmd/qsniff").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, name := range []string{"flood", "json", "jobs", "live"} {
