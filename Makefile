@@ -29,7 +29,7 @@ FAST = -vet=off -pgo=off -ldflags=-w
 # QUICKLY compiles for systems on which nothing is run.
 QUICKLY = -pgo=off -gcflags='all=-N -l'
 
-.PHONY: nightly mutate help build hub install share demo page site test times test-all test-long test-live test-fleet test-monitor test-page race lint golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients record deps clean
+.PHONY: nightly mutate help build hub install share demo page site test times test-all test-long test-live test-fleet test-monitor test-page race lint lint-macos golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients record deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -107,18 +107,20 @@ nightly: ## what takes too long for each change: race, every fuzz target for a m
 	$(MAKE) test-monitor
 	$(MAKE) test-page
 	$(MAKE) test-release PARTS='reproducible debian' PLATFORMS=linux/$$($(GO) env GOARCH)
-	$(MAKE) cross
+	$(MAKE) lint-macos cross
 	$(MAKE) vuln
 
 race: deps ## the tests of make test under the race detector
 	$(TESTLOG) -short -race -pgo=off -timeout 30m ./...
 
-# All of it is compiled with the flags of make test or make cross: another profile or flag compiles six hundred packages anew.
-lint: deps ## go vet, gofmt, staticcheck; go vet as for macOS, too, as the tests have to compile there
+# It is compiled with the flags of make test: another profile or flag compiles six hundred packages anew.
+lint: deps ## go vet, gofmt, staticcheck
 	$(CGO) $(GO) vet -pgo=off ./...
-	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) vet $(QUICKLY) ./...
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 	$(CGO) GOFLAGS="$$($(GO) env GOFLAGS) -pgo=off" $(GO) run $(STATICCHECK) ./...
+
+lint-macos: ## go vet as for macOS: the tests have to compile there
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) vet $(QUICKLY) ./...
 
 golden: deps ## write the captures from their sources, and what qsniff makes of them; GROUP=a2s: those of one folder, in seconds
 	$(GO) run ./internal/tools/mkpcap golden pcapfiles/$(GROUP)

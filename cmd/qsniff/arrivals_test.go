@@ -49,7 +49,7 @@ type arrived struct {
 // TestArrivals: the same traffic has the same figures in whatever form it arrives.
 func TestArrivals(t *testing.T) {
 	t.Parallel()
-	exchanges, flood := 600, 20_000
+	exchanges, flood := 400, 8_000
 	if !testing.Short() {
 		exchanges, flood = 10_000, 100_000
 	}

@@ -179,16 +179,24 @@ func agree(t *testing.T, lines []jsonLine, dump, table, wide string) {
 // dumped is a message in rows: its bytes, at which of them fields begin, and the bytes as characters.
 type dumped struct{ digits, starts, chars string }
 
+// dump builds a dumped: long messages have thousands of pieces.
+type dump struct{ digits, starts, chars []byte }
+
+// addStart notes that a field begins at a byte.
+func (d *dump) addStart(at int) { d.starts = strconv.AppendInt(append(d.starts, ' '), int64(at), 10) }
+
+func (d *dump) dumped() dumped { return dumped{string(d.digits), string(d.starts), string(d.chars)} }
+
 // rowBytes is how many bytes a row has in the width that tests have.
 const rowBytes = 8
 
 // rowsOf reads what -o hex printed. After the rows of a message are those of fields that were computed:
 // they begin where others do, too.
-func rowsOf(dump string) (all []dumped) {
-	var x dumped
-	for line := range strings.Lines(dump) {
-		if line == "\n" && x != (dumped{}) {
-			all, x = append(all, x), dumped{}
+func rowsOf(text string) (all []dumped) {
+	var x dump
+	for line := range strings.Lines(text) {
+		if line == "\n" && len(x.digits) > 0 {
+			all, x = append(all, x.dumped()), dump{}
 		}
 		at := row.FindStringSubmatchIndex(line)
 		if at == nil || line[at[2]:at[3]] != strconv.Itoa(len(x.digits)/2) {
@@ -197,35 +205,36 @@ func rowsOf(dump string) (all []dumped) {
 		bytes, chars := line[at[4]:at[5]], line[min(at[4]+rowBytes*3+2, len(line)):]
 		for i := 0; i < len(bytes); i += 3 {
 			if bytes[i] == '|' {
-				x.starts += " " + strconv.Itoa(len(x.digits)/2)
+				x.addStart(len(x.digits) / 2)
 			}
-			x.digits += bytes[i+1 : i+3]
+			x.digits = append(x.digits, bytes[i+1:i+3]...)
 		}
-		x.chars += chars[:min(len(chars), len(bytes)/3)]
+		x.chars = append(x.chars, chars[:min(len(chars), len(bytes)/3)]...)
 	}
 	return all
 }
 
 // inRowsOf returns the rows of m, by its layout.
-func inRowsOf(m *jsonLine) (x dumped) {
+func inRowsOf(m *jsonLine) dumped {
+	var x dump
 	for _, l := range m.Layout {
 		if l.Aux {
 			continue
 		}
-		x.starts += " " + strconv.Itoa(l.Offset)
-		x.digits += l.Hex
+		x.addStart(l.Offset)
+		x.digits = append(x.digits, l.Hex...)
 		b, err := hex.DecodeString(l.Hex)
 		if err != nil {
-			x.chars += strings.Repeat("*", l.Length)
+			x.chars = append(x.chars, strings.Repeat("*", l.Length)...)
 		}
 		for _, c := range b {
 			if c < ' ' || c > '~' {
 				c = '.'
 			}
-			x.chars += string(c)
+			x.chars = append(x.chars, c)
 		}
 	}
-	return x
+	return x.dumped()
 }
 
 func cellsOf(t *testing.T, table string) [][]string {
