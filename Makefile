@@ -29,7 +29,7 @@ FAST = -vet=off -pgo=off -ldflags=-w
 # QUICKLY compiles for systems on which nothing is run.
 QUICKLY = -pgo=off -gcflags='all=-N -l'
 
-.PHONY: nightly mutate help build hub install share demo page site test times test-all test-long test-live test-fleet test-monitor test-page race lint lint-macos golden docs pictures web bench bench-live profile fuzz release test-release cross notice vuln module-path clients record deps clean
+.PHONY: nightly mutate help build hub install share demo page site test times test-all test-long test-live test-fleet test-monitor test-page race lint lint-macos golden docs pictures web bench bench-live profile fuzz release test-release cross typecheck notice vuln module-path clients record deps clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -99,14 +99,14 @@ test-page: site ## the program as WebAssembly in Node, on every capture, and the
 	QSNIFF_PAGE=1 $(TESTLOG) -count 1 -timeout 15m ./cmd/qsniff -run Wasm
 	sh internal/web/test/run
 
-nightly: ## what takes too long for each change: race, every fuzz target for a minute, mutants, a fleet of 200 hosts, alerts, the page in Chromium, a release twice, a clean Debian, all platforms
+nightly: ## what takes too long for each change: race, every fuzz target for a minute, mutants, a fleet of 200 hosts, alerts, the page in Chromium, a release twice, under another path and in a clean Debian, all platforms
 	$(MAKE) race
 	$(MAKE) fuzz FUZZTIME=1m
 	$(MAKE) mutate
 	$(MAKE) test-fleet
 	$(MAKE) test-monitor
 	$(MAKE) test-page
-	$(MAKE) test-release PARTS='reproducible debian' PLATFORMS=linux/$$($(GO) env GOARCH)
+	$(MAKE) test-release PARTS='reproducible moved debian' PLATFORMS=linux/$$($(GO) env GOARCH)
 	$(MAKE) lint-macos cross
 	$(MAKE) vuln
 
@@ -159,6 +159,9 @@ test-release: ## make release for PLATFORMS twice, which must give the same byte
 
 cross: ## whether the programs can be built for PLATFORMS
 	for p in $(PLATFORMS); do for c in qsniff qsniff-hub; do CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$$(basename $$p v7) $(GO) build $(QUICKLY) -ldflags=-w -o /dev/null ./cmd/$$c || exit 1; done; done
+
+typecheck: ## whether all of it would compile on macOS and FreeBSD, tests included, and the programs on the other platforms: in a minute, and without compiling
+	$(GO) run ./internal/tools/typecheck darwin/arm64 freebsd/amd64 windows/amd64:programs linux/arm64:programs linux/armv7:programs
 
 notice: ## write NOTICE: the modules that are built in, and their licences
 	$(GO) run ./internal/tools/modules notice > NOTICE.new && mv NOTICE.new NOTICE
