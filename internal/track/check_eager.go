@@ -19,7 +19,7 @@ type eager struct {
 
 func newEager(h *Hosts) check {
 	c := &eager{Hosts: h, times: newServerStates[answerTimes](h), clients: newTable[End, eagerClients](h, maxEager)}
-	return check{wants: []want{{query, c.checkPace}, {answer, c.addAnswer}}}
+	return check{wants: []want{{repeatedQuery, c.checkPace}, {answer, c.addAnswer}}}
 }
 
 // addAnswer counts an answer by its time.
@@ -93,9 +93,6 @@ type eagerClients struct {
 // checkPace raises that a client repeats a request too soon. That no reply came in between is
 // unsure where the server was not seen to answer anybody: its replies may go another way.
 func (c *eager) checkPace(f *view) {
-	if f.Gap <= 0 {
-		return
-	}
 	s := c.servers.Peek(EndOf(f.Server))
 	slow := int64(0)
 	if s != nil && f.Gap >= int64(eagerFloor) && f.Gap < int64(answerWait) {

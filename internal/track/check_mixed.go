@@ -12,7 +12,7 @@ type mixed struct {
 
 func newMixed(h *Hosts) check {
 	c := &mixed{Hosts: h, gifts: newClientStates[gifts](h)}
-	return check{wants: []want{{challenge, c.addChallenge}, {query, c.checkOrder}}}
+	return check{wants: []want{{challenge, c.addChallenge}, {clientQuery | repeatedQuery, c.checkOrder}}}
 }
 
 // gifts is which challenges a client was given in one exchange, where a repeated request got a

@@ -111,8 +111,9 @@ type notes struct {
 }
 
 // addNote notes a question, or a reply to one.
-func (c *strays) addNote(f *view) {
-	t, asks := &c.notes, f.Type.Asks
+func (c *strays) addNote(v *view) {
+	t, f := &c.notes, v.Fact
+	asks := f.Type.Asks
 	if !f.Reply {
 		asks = asks.First()
 	}

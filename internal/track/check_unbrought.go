@@ -14,7 +14,7 @@ type unbrought struct {
 
 func newUnbrought(h *Hosts) check {
 	c := &unbrought{Hosts: h, clients: newClientStates[[queryPlayers + 1]unbroughtChallenges](h), servers: newServerStates[unbroughtCount](h)}
-	return check{wants: []want{{challenge, c.countUnbrought}, {query, c.addQuery}, {answer, c.addAnswer}}}
+	return check{wants: []want{{challenge, c.countUnbrought}, {clientQuery | repeatedQuery, c.addQuery}, {answer, c.addAnswer}}}
 }
 
 // unbroughtCount is how many challenges of a server were not brought back since unbroughtSince, of those after

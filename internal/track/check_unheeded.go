@@ -15,7 +15,7 @@ type unheeded struct {
 func newUnheeded(h *Hosts) check {
 	c := &unheeded{Hosts: h, clients: newClientStates[unheededClient](h), muted: newServerStates[[queryKinds]mutedCount](h)}
 	return check{wants: []want{
-		{query, c.addQuery}, {answer, c.addAnswer}, {begunReply, c.addBegun}, {noAnswer, c.addUnansweredQuery},
+		{clientQuery | repeatedQuery, c.addQuery}, {answer, c.addAnswer}, {begunReply, c.addBegun}, {noAnswer, c.addUnansweredQuery},
 	}}
 }
 

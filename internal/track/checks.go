@@ -66,14 +66,16 @@ type kinds uint32
 // Kinds of facts. Requests and replies are in datagrams but for logins; replies answer a request
 // but for plainReply and strayReply.
 const (
-	login        kinds = 1 << iota // or the answer to one
-	query                          // for information, players or rules
-	pageRequest                    // to a master server
-	otherRequest                   // that asks for something
-	plainReply                     // of which it is not known whether it answers something
-	strayReply                     // that nobody requested
-	challenge                      // in place of the answer to a query
-	answer                         // to a query
+	login         kinds = 1 << iota // or the answer to one
+	query                           // for information, players or rules, that is none of the next two
+	clientQuery                     // of a client that was given a challenge
+	repeatedQuery                   // like the one before
+	pageRequest                     // to a master server
+	otherRequest                    // that asks for something
+	plainReply                      // of which it is not known whether it answers something
+	strayReply                      // that nobody requested
+	challenge                       // in place of the answer to a query
+	answer                          // to a query
 	page
 	joinChallenge
 	rconChallenge
@@ -91,7 +93,8 @@ const (
 	handshake      // that failed
 	doubtful       // may be a request
 	numKinds       = iota
-	requests       = query | pageRequest | otherRequest
+	queries        = query | clientQuery | repeatedQuery
+	requests       = queries | pageRequest | otherRequest
 	replies        = challenge | answer | page | joinChallenge | rconChallenge | refusedCommand | offsetReply | otherReply
 )
 

@@ -115,14 +115,23 @@ func (h *Hosts) AddFact(f *Fact) {
 		h.replyAge = max(h.replyAge, f.Age)
 	}
 	v := &h.view
-	*v = view{Fact: f, query: -1}
+	v.Fact, v.server, v.client = f, nil, nil
+	v.query = -1
 	if k&replies != 0 {
 		h.recordReplier(f)
 	}
 	switch k {
 	case query:
-		v.query = queryKind(f.Type.Asks)
-		h.findClient(v)
+		if f.Key != 0 {
+			v.query = queryKind(f.Type.Asks)
+			h.findClient(v)
+		}
+		switch {
+		case f.Gap > 0:
+			k = repeatedQuery
+		case v.client != nil:
+			k = clientQuery
+		}
 	case challenge, answer:
 		h.findReplier(v, k)
 	case noAnswer:

@@ -100,9 +100,9 @@ func (h *Hosts) recordChallenge(v *view) {
 			c.slot = h.clients.take()
 		}
 	}
-	if key := uint32(v.Key); key != c.challenge {
+	key := uint32(v.Key)
+	if v.isNew = key != c.challenge; v.isNew {
 		c.challenge, c.previous = key, c.challenge
-		v.isNew = true
 	}
 	c.age = v.Age
 	v.client = c
@@ -111,7 +111,7 @@ func (h *Hosts) recordChallenge(v *view) {
 // findClient finds the client of a query. If it brings back a challenge, the client is at its address and
 // moves to the proven ones.
 func (h *Hosts) findClient(v *view) {
-	if v.query < 0 || v.Key == 0 {
+	if v.query < 0 {
 		return
 	}
 	k := pairOf(v.Fact)
