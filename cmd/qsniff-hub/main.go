@@ -111,6 +111,17 @@ func newRoot(io streams) *cobra.Command {
 		return cli.Usage(err, fmt.Sprintf("see %s --help", cmd.CommandPath()))
 	})
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return cli.PrintUsage(cmd, flagGroups, 0) })
+	full := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		switch {
+		case !cli.IsBrief(args):
+			full(cmd, args)
+		case cmd.HasParent():
+			cli.PrintBrief(cmd, flagGroups, 0)
+		default:
+			_ = cmd.Usage() // there is nowhere to report a write error
+		}
+	})
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddGroup(&cobra.Group{ID: commands, Title: "Commands"})
 	root.AddCommand(newRun(io), newCheck(io), newExport(io), newCreds(io), newMessenger(io))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"qsniff/dissect/protocols"
 	"qsniff/internal/app/cli"
@@ -112,6 +113,44 @@ func upToDate(t *testing.T, files map[string][]byte, patterns ...string) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestBriefHelp: -h prints how a command is called, examples, and each flag in one line, no wider than a
+// terminal, a screen or two of it; --help has all.
+func TestBriefHelp(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	for _, cmd := range newRoot(streams{io.Discard, io.Discard}).Commands() {
+		if !cmd.IsAvailableCommand() || cmd.Name() == "help" {
+			continue
+		}
+		brief, errs, status := output(t, cmd.Name(), "-h")
+		all, _, _ := output(t, cmd.Name(), "--help")
+		if status != exitOK || errs != "" || !strings.Contains(brief, "\nUsage:\n  qsniff "+cmd.Name()) || strings.Contains(all, brief) || len(all) < len(brief) {
+			t.Errorf("%s: exit status %d, %s\n%s", cmd.Name(), status, errs, brief)
+		}
+		lines := strings.Split(brief, "\n")
+		for _, line := range lines {
+			if len(line) > 80 {
+				t.Errorf("%s: %d characters: %s", cmd.Name(), len(line), line)
+			}
+		}
+		flags := 0
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden {
+				return
+			}
+			flags++
+			if strings.Count(brief, "--"+f.Name+" ")+strings.Count(brief, "--"+f.Name+"\n") == 0 {
+				t.Errorf("%s: no --%s in the brief help", cmd.Name(), f.Name)
+			}
+		})
+		if most := flags + 18; len(lines) > most {
+			t.Errorf("%s: %d lines for %d flags, want at most %d", cmd.Name(), len(lines), flags, most)
+		}
+	}
+	if brief, _, _ := output(t, "-h"); brief != startPage {
+		t.Errorf("qsniff -h prints\n%s", brief)
 	}
 }
 

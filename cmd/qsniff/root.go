@@ -165,9 +165,17 @@ var flagGroups = cli.Headings{
 }
 
 // newHelpPage returns a function that prints the long description of a command, no wider
-// than the terminal, and its usage.
+// than the terminal, and its usage; for -h the usage in brief.
 func newHelpPage(io streams) func(*cobra.Command, []string) {
-	return func(cmd *cobra.Command, _ []string) {
+	return func(cmd *cobra.Command, args []string) {
+		if cli.IsBrief(args) {
+			if cmd.HasParent() {
+				cli.PrintBrief(cmd, flagGroups, width(io.out))
+			} else {
+				fmt.Fprint(cmd.OutOrStdout(), startPage)
+			}
+			return
+		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n", reflow(cmp.Or(cmd.Long, cmd.Short), min(width(io.out), widest)))
 		_ = cmd.Usage() // there is nowhere to report a write error
 	}

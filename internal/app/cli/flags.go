@@ -164,6 +164,7 @@ type Group struct {
 // GroupFlags returns the flags of a command that are not hidden, by heading; those of no heading come last.
 func GroupFlags(cmd *cobra.Command, headings Headings) (groups []Group) {
 	cmd.InitDefaultHelpFlag()
+	cmd.Flags().Lookup("help").Usage = "-h has this in brief, --help has all"
 	cmd.InitDefaultVersionFlag()
 	isListed := map[string]bool{}
 	for _, h := range headings {
@@ -214,6 +215,68 @@ func PrintUsage(cmd *cobra.Command, headings Headings, width int) error {
 	}
 	_, err := cmd.OutOrStderr().Write([]byte(b.String()))
 	return err
+}
+
+// IsBrief reports whether the arguments of a command ask for its help in brief, by -h.
+func IsBrief(args []string) bool {
+	return slices.Contains(args, "-h") && !slices.Contains(args, "--help")
+}
+
+// PrintBrief prints what -h does of a command: its synopsis, examples, and a line of so many characters for
+// each flag.
+func PrintBrief(cmd *cobra.Command, headings Headings, width int) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n\nUsage:\n  %s\n", cmd.CommandPath(), cmd.Short, cmd.UseLine())
+	if cmd.HasExample() {
+		b.WriteString("\nExamples:\n")
+	}
+	shown := 0
+	for example := range strings.Lines(cmd.Example) {
+		if example = strings.TrimRight(example, "\n"); len(example) <= max(width, narrowest) && shown < briefExamples {
+			b.WriteString(example + "\n")
+			shown++
+		}
+	}
+	type line struct{ flag, text string }
+	var lines []line
+	column := 0
+	for _, g := range GroupFlags(cmd, headings) {
+		g.Flags.VisitAll(func(f *pflag.Flag) {
+			name, text := pflag.UnquoteUsage(f)
+			x := line{"    ", text}
+			if f.Shorthand != "" {
+				x.flag = "-" + f.Shorthand + ", "
+			}
+			x.flag = strings.TrimRight(x.flag+"--"+f.Name+" "+name, " ")
+			column = max(column, min(len(x.flag), widestFlag))
+			lines = append(lines, x)
+		})
+	}
+	b.WriteString("\nFlags:\n")
+	for _, x := range lines {
+		fmt.Fprintf(&b, "  %-*s  %s\n", column, x.flag, shorten(x.text, max(width, narrowest)-4-max(column, len(x.flag))))
+	}
+	fmt.Fprintf(&b, "\n%s --help has all of it.\n", cmd.CommandPath())
+	_, _ = cmd.OutOrStdout().Write([]byte(b.String())) // there is nowhere to report a write error
+}
+
+const (
+	briefExamples = 6  // that PrintBrief prints (chosen)
+	widestFlag    = 28 // characters that a flag and its value may take before others begin a column (chosen)
+	narrowest     = 72 // characters of a line, whatever the width of the terminal (chosen)
+)
+
+// shorten returns what a flag does in at most n characters: up to a semicolon, or as many words as fit.
+func shorten(text string, n int) string {
+	text, _, _ = strings.Cut(text, "; ")
+	if text, _, _ = strings.Cut(text, "\n"); len(text) <= n {
+		return text
+	}
+	end := strings.LastIndexByte(text[:max(n-4, 1)], ' ')
+	if end < 0 {
+		return text
+	}
+	return strings.TrimRight(text[:end], ",") + " ..."
 }
 
 // ReadConfig returns the values of a TOML file, which are those of flags by their long names, and their keys in order.
