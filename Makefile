@@ -69,7 +69,7 @@ site: build page ## build site/: the manual as static pages with search, the out
 # Four packages at a time: where others use the cores too, two would get too small a share. Eight tests of a package at a time: those that
 # may run beside others wait more than they compute. GOGC and -w, because tests make tables and programs anew all the time: collections take
 # a seventh of the CPU otherwise, and linking twice as long. make lint vets, which takes ten seconds of a first run.
-test: deps ## all tests in a minute or two; needs no network once modules are there, no root
+test: deps ## all tests, in nine minutes of CPU where nothing was compiled before, half of that to compile; needs no network once modules are there, no root
 	GOGC=400 $(TESTLOG) -short -p 4 -parallel 8 $(FAST) -timeout 10m ./...
 
 times: deps ## make test, and how long the tests of each package took, of processors and by the clock
