@@ -21,6 +21,25 @@ type Advice struct {
 	// ProvenFirst is set where Rules would have touched too many clients that had proved their
 	// address, and few where those who did so before pass first.
 	ProvenFirst bool
+	// Cost is what Rules would have cost players and visitors; nil where that is unknown. Losses has it for
+	// each client, until a run has listed too many.
+	Cost   *Cost
+	Losses ClientLosses
+}
+
+// CostTogether returns what the rules against incidents cost that are loaded together, and against how
+// many incidents these are: no fewer than two, or none.
+func CostTogether(incidents []Incident) (c Cost, of int) {
+	var all []ClientLosses
+	for i := range incidents {
+		if a := &incidents[i].Advice; a.Rules != nil && len(a.Losses.All) > 0 {
+			all = append(all, a.Losses)
+		}
+	}
+	if len(all) < 2 {
+		return Cost{}, 0
+	}
+	return CostOf(all...), len(all)
 }
 
 // Rules are the rules against one incident.

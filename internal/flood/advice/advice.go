@@ -69,8 +69,16 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 	case p.numRules == 0 && p.kind.Level() == flood.Alert && p.kind != flood.Scan && len(words) > 0:
 		words = append(words, "There are no ready lines for this target.")
 	case p.numRules > 0:
-		return flood.Advice{Words: words, Rules: &p, Measured: c.describe() + c.describeShortness() + describeOthers(others),
+		x := flood.Advice{Words: words, Rules: &p, Measured: c.describe() + c.describeShortness() + describeOthers(others),
 			ProvenFirst: c != nil && c.rank() == rankProvenFirst}
+		if c != nil && c.hasCost() {
+			x.Cost = new(flood.CostOf(c.losses))
+			if n := len(c.losses.All); n <= a.listable {
+				a.listable -= n
+				x.Losses = c.losses
+			}
+		}
+		return x
 	}
 	return flood.Advice{Words: words}
 }
@@ -88,14 +96,29 @@ func (c *outcome) describe() string {
 		s = fmt.Sprintf("From its detection to the end of this capture, the lines for nftables would have dropped %s "+
 			"of the flood (%s of %s)", shareOf(c.FloodDropped, c.Flood), thousands(c.FloodDropped),
 			digits.Counted(c.Flood, "packet"))
-		if !c.IsBlind && c.Clients > 0 {
+		if c.hasCost() {
+			cost := flood.CostOf(c.losses)
+			return s + ". " + DescribeCost(&cost) + c.describeLimit()
+		}
+		if !c.IsBlind && c.Clients > 0 && !hasClasses(c.plan.kind) {
 			return s + " and " + c.describeClients()
 		}
 		s += ". "
-	} else if !c.IsBlind && c.Clients > 0 {
+	} else if !c.IsBlind && c.Clients > 0 && !hasClasses(c.plan.kind) {
 		return s + "They would have " + c.describeClients()
 	}
 	return s + c.explainUnknown()
+}
+
+// hasCost reports whether the trial shows what clients would have lost.
+func (c *outcome) hasCost() bool { return !c.IsBlind && len(c.losses.All) > 0 && c.Flood > 0 }
+
+// describeLimit returns that there were more clients than were counted one by one.
+func (c *outcome) describeLimit() string {
+	if !c.HasMoreClients {
+		return ""
+	}
+	return fmt.Sprintf(" These are the first %s clients: there were more.", thousands(trialClients))
 }
 
 // describeClients returns what proven clients would have lost.
@@ -111,7 +134,7 @@ func (c *outcome) describeClients() string {
 		return fmt.Sprintf("touched 0 of %s.", who)
 	case c.ClientsHit == 0 && !c.HasMoreClients:
 		return fmt.Sprintf("touched 0 of %s: %s of their %s would have been lost, and of nobody's 1 in %d.", who,
-			thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"), touchedShare)
+			thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"), flood.TouchedShare)
 	case c.ClientsHit == 0: // only clients beyond the table
 		return fmt.Sprintf("touched 0 of %s, but later ones: %s of %s of all of them.", who,
 			thousands(c.ClientLost), digits.Counted(c.ClientPackets, "packet"))
@@ -173,12 +196,14 @@ type Advisor struct {
 	catalogs   map[*dissect.Proto]*catalog // those made so far; for nil, that of an unknown protocol
 	idleTrials []*trial
 	running    int
+	seed       uint64 // of the hashes of clients in all trials
+	listable   int    // clients that incidents may still list
 }
 
 // New returns an advisor for incidents of a registry's protocols. Rules match until expiry after
 // they were loaded, with 0 until they are removed.
 func New(reg *dissect.Registry, expiry time.Duration) *Advisor {
-	return &Advisor{reg: reg, expiry: expiry, catalogs: map[*dissect.Proto]*catalog{}}
+	return &Advisor{reg: reg, expiry: expiry, catalogs: map[*dissect.Proto]*catalog{}, seed: rand.Uint64(), listable: listedClients}
 }
 
 // catalogOf returns the catalog of a protocol, for nil that of all together.
@@ -202,7 +227,7 @@ func (a *Advisor) Try(in *flood.Incident) flood.Trial {
 		return nil
 	}
 	if len(a.idleTrials) == 0 {
-		a.idleTrials = append(a.idleTrials, &trial{seed: rand.Uint64(), advisor: a})
+		a.idleTrials = append(a.idleTrials, &trial{seed: a.seed, advisor: a})
 	}
 	t := a.idleTrials[len(a.idleTrials)-1]
 	a.idleTrials = a.idleTrials[:len(a.idleTrials)-1]
@@ -219,14 +244,18 @@ func (t *trial) Restart(in *flood.Incident) {
 
 // Conclude writes the advice with what was measured and ends the trial.
 func (t *trial) Conclude(in *flood.Incident, blind bool) {
-	all := t.conclude(blind)
+	all := t.conclude(blind, in.End)
 	in.Advice = t.advisor.write(in, &all[0], all[1:]...)
 	t.advisor.idleTrials = append(t.advisor.idleTrials, t)
 	t.advisor.running--
 }
 
 const (
-	// limit: maxTrials is how many trials run at a time, of up to 6.7 MiB each (measured: four plans with
+	// limit: listedClients is how many clients the incidents of a run list with what they would lose, so that
+	// the cost of all rules together can be found: 16 full trials, 1.5 MiB. Incidents that end later have their
+	// own cost only.
+	listedClients = 16 * trialClients
+	// limit: maxTrials is how many trials run at a time, of up to 6.8 MiB each (measured: four plans with
 	// both tables full and their marks, and the clients), 54 MiB in all. Trials begin with nothing, grow
 	// with the sources that come, and keep their memory for the next incident. Incidents that begin while
 	// so many run get advice without figures.

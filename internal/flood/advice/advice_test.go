@@ -147,6 +147,9 @@ func adviceEnd(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 func TestAdvice(t *testing.T) {
 	for _, x := range adviceExamples() {
 		c := outcome{Flood: 60001, FloodDropped: 58301, Clients: 412, ClientPackets: 7000, plan: advisor.newPlan(&x.in)}
+		if hasClasses(x.in.Kind) {
+			c.losses = knownVisitors(412, 0)
+		}
 		advice := advisor.write(&x.in, &c)
 		got := advice.Text()
 		path := filepath.Join("testdata", x.name+".txt")
@@ -212,6 +215,14 @@ func TestEveryKindHasAdvice(t *testing.T) {
 	}
 }
 
+// knownVisitors are so many, of which hit lose an answer.
+func knownVisitors(n, hit int) (x flood.ClientLosses) {
+	for i := range n {
+		x.All = append(x.All, flood.ClientLoss{Client: uint64(i), Packets: 3, Lost: uint32(max(0, min(1, hit-i)))})
+	}
+	return x
+}
+
 func TestSaid(t *testing.T) {
 	spoofed := plan{kind: flood.FloodSpoofed}
 	for _, x := range []struct {
@@ -220,17 +231,19 @@ func TestSaid(t *testing.T) {
 		want string
 	}{
 		{"nothing measured", nil, "was not measured."},
-		{"all", &outcome{Flood: 1000, FloodDropped: 1000, Clients: 412, plan: spoofed},
-			"dropped 100 % of the flood (1,000 of 1,000 packets) and touched 0 of 412 clients that had proved their address."},
+		{"all", &outcome{Flood: 1000, FloodDropped: 1000, losses: knownVisitors(412, 0), plan: spoofed},
+			"dropped 100 % of the flood (1,000 of 1,000 packets). While it lasted, 0 of 412 known visitors would have lost an answer."},
 		{"nearly all", &outcome{Flood: 100000, FloodDropped: 99999, IsBlind: true, plan: spoofed},
 			"dropped 99.9 % of the flood (99,999 of 100,000 packets). What they would have cost real clients is unknown: this"},
-		{"some", &outcome{Flood: 10, Clients: 9, ClientsHit: 2, ClientLost: 1, ClientPackets: 5000, plan: spoofed},
-			"touched 2 of 9 clients that had proved their address, which would have lost 1 of their 5,000 packets (under 0.1 %)."},
+		{"some", &outcome{Flood: 10, losses: knownVisitors(9, 2), plan: spoofed}, "2 of 9 known visitors (22.2 %) would have lost an answer."},
+		{"some guessers", &outcome{Flood: 10, Clients: 9, ClientsHit: 2, ClientLost: 1, ClientPackets: 5000, plan: plan{kind: flood.RconBruteforce}},
+			"touched 2 of 9 sources that had proved to be no guesser, which would have lost 1 of their 5,000 packets (under 0.1 %)."},
 		{"one", &outcome{Flood: 1, FloodDropped: 1, Clients: 1, plan: plan{kind: flood.RconBruteforce}},
 			"(1 of 1 packet) and touched 0 of 1 source that had proved to be no guesser."},
-		{"many", &outcome{Flood: 10, Clients: 4096, HasMoreClients: true, plan: spoofed}, "touched 0 of the first 4,096 clients"},
+		{"many", &outcome{Flood: 10, losses: knownVisitors(4096, 0), HasMoreClients: true, plan: spoofed}, "These are the first 4,096 clients: there were more."},
+		{"many victims", &outcome{Flood: 10, Clients: 4096, HasMoreClients: true, plan: plan{kind: flood.Reflection}}, "touched 0 of the first 4,096 clients"},
 		{"no client", &outcome{Flood: 10, plan: spoofed}, "none that had proved its address sent"},
-		{"no flood", &outcome{Clients: 3, plan: spoofed}, "tried on any. They would have touched 0 of 3 clients"},
+		{"no flood", &outcome{Clients: 3, plan: plan{kind: flood.Reflection}}, "tried on any. They would have touched 0 of 3 clients"},
 	} {
 		if got := x.c.describe(); !strings.Contains(got, x.want) {
 			t.Errorf("%s:\ngot  %s\nwant %s", x.name, got, x.want)
@@ -384,13 +397,13 @@ func TestBestPlan(t *testing.T) {
 			tr.Apply(pktFrom(pktInfo, netip.AddrFrom4([4]byte{192, 0, 2, byte(i / 200)}).String(), at), true)
 		}
 	}
-	all := tr.conclude(false)
+	all := tr.conclude(false, 0)
 	best := &all[0]
 	if best.rank() != 3 || best.ClientsHit > 0 || best.plan.describeRules() != "a limit for each source" {
 		t.Errorf("%s: %+v", best.plan.describeRules(), best.FloodDropped)
 	}
 	a := advisor.write(in, best, all[1:]...)
-	if !strings.Contains(a.Measured, "touched 0 of 256 clients") || !strings.Contains(a.Measured, "not chosen: a limit for each source and a cap on all first queries (95") {
+	if !strings.Contains(a.Measured, "0 of 256 known visitors would have lost an answer") || !strings.Contains(a.Measured, "not chosen: a limit for each source and a cap on all first queries (95") {
 		t.Error(a.Measured)
 	}
 	if r, ok := a.Rules.(*plan); !ok || r.describeRules() != best.plan.describeRules() {

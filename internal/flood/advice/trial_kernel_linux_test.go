@@ -297,7 +297,7 @@ func (x *kernelCase) send(t *testing.T, tr *trial, pause time.Duration) (drops u
 				}
 				end := tr.remoteEnd(s)
 				if isSent {
-					tr.lastDropped = [replyPlaces][trialPlans]uint32{} // it is sent whatever was dropped
+					tr.lastDropped = [replyPlaces]lastPacket{} // it is sent whatever was dropped
 					tr.recordSent(s)
 				} else if tr.linesFor(s).apply(&end, s.Age).has(0) {
 					drops++

@@ -274,6 +274,17 @@ type incidentRules struct {
 	NFTables text `json:"nftables" jsonschema:"a file for nft -f"`
 	IPTables text `json:"iptables" jsonschema:"a script"`
 	Measured text `json:"measured" jsonschema:"what they would have dropped"`
+	// Cost is of the time from the detection to the end of the flood.
+	Cost *ruleCost `json:"cost,omitempty" jsonschema:"what they would have cost clients while the flood lasted; absent where the capture does not show it"`
+}
+
+type ruleCost struct {
+	Players    int `json:"players" jsonschema:"whom the server sends the game"`
+	PlayersHit int `json:"players_hit" jsonschema:"of these, lost 1 in 100 of their packets or more"`
+	Known      int `json:"known_visitors" jsonschema:"other clients that had proved their address before the detection"`
+	KnownHit   int `json:"known_visitors_hit" jsonschema:"of these, lost an answer; none where the rules have the proven clients"`
+	New        int `json:"new_visitors" jsonschema:"clients that proved their address after the detection"`
+	NewHit     int `json:"new_visitors_hit" jsonschema:"of these, lost an answer"`
 }
 
 func incidentRulesOf(a *flood.Advice) *incidentRules {
@@ -281,7 +292,7 @@ func incidentRulesOf(a *flood.Advice) *incidentRules {
 		return nil
 	}
 	file, _ := a.Rules.IPTables()
-	return &incidentRules{text(a.Rules.NFTables()), text(file), text(a.Measured)}
+	return &incidentRules{NFTables: text(a.Rules.NFTables()), IPTables: text(file), Measured: text(a.Measured), Cost: (*ruleCost)(a.Cost)}
 }
 
 type incidentWeight struct {

@@ -74,6 +74,9 @@ func (p *floodsPage) writeLoading() {
 	}
 	asked := &p.f.Asked
 	p.writeTitle("Rules", "for all of these together; qsniff itself loads none")
+	if c, n := flood.CostTogether(p.f.Incidents); n > 0 {
+		p.writeLine(tableIndent, "The cost of the lines against %d of them together: %s", n, advice.DescribeCost(&c))
+	}
 	until := "they match until they are removed"
 	if p.f.Expiry > 0 {
 		until = "they match for " + advice.FormatExpiry(p.f.Expiry) + " from then on"

@@ -1,0 +1,66 @@
+package advice
+
+import (
+	"fmt"
+	"strings"
+
+	"qsniff/internal/base/digits"
+	"qsniff/internal/flood"
+)
+
+// DescribeCost returns what rules would have cost players and visitors, in sentences. All numbers are of
+// the time from the detection to the end of the flood.
+func DescribeCost(c *flood.Cost) string {
+	var parts []string
+	if c.Players > 0 {
+		s := fmt.Sprintf("%s of %s would have lost 1 in %d of their packets or more", thousands(uint64(c.PlayersHit)),
+			digits.Counted(uint64(c.Players), "player in the game", "players in the game"), flood.TouchedShare)
+		if c.Players == 1 {
+			s = strings.Replace(s, "their packets", "its packets", 1)
+		}
+		parts = append(parts, s)
+	}
+	if c.Known > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s an answer", thousands(uint64(c.KnownHit)),
+			digits.Counted(uint64(c.Known), "known visitor", "known visitors")+shareIn(c.KnownHit, c.Known)))
+	}
+	if c.New > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s an answer", thousands(uint64(c.NewHit)),
+			digits.Counted(uint64(c.New), "new visitor", "new visitors")+shareIn(c.NewHit, c.New)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	if c.Players == 0 { // the verb is in the first part
+		parts[0] = strings.Replace(parts[0], " an answer", " would have lost an answer", 1)
+	}
+	s := "While it lasted, " + joinParts(parts) + "."
+	visitors := c.Known + c.New
+	switch {
+	case visitors == 0:
+		return s + " What visitors would have lost is unknown: none proved an address meanwhile."
+	case c.NewHit > 0:
+		s += " The first query of a new visitor looks like the flood."
+	}
+	if c.KnownHit+c.NewHit > 0 {
+		s += fmt.Sprintf(" Known are those that had proved their address before; --proven lets these pass. They were %s of the visitors: expect as"+
+			" many in the next attack.", shareOf(uint64(c.Known), uint64(visitors)))
+	}
+	return s
+}
+
+// shareIn returns a share in brackets; empty where it is none or all.
+func shareIn(n, of int) string {
+	if n == 0 || n == of {
+		return ""
+	}
+	return " (" + shareOf(uint64(n), uint64(of)) + ")"
+}
+
+// joinParts joins parts of a sentence with commas and a last "and".
+func joinParts(parts []string) string {
+	if n := len(parts); n > 1 {
+		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
+	}
+	return parts[0]
+}
