@@ -54,6 +54,7 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	d.own = newOwn(b, size)
 	d.victims = newVictims(b)
 	d.scans = newScans(b, n(scanners))
+	d.scans.isCarpet = d.side.networks.isCarpet
 	d.consoles = newConsoles(b, n(rconTargets), n(rconLogins))
 	d.others = newOthers(b, &d.servers, size)
 	return d
@@ -518,7 +519,7 @@ func (d *Detector) Watched(a netip.AddrPort) *measure.Server {
 func (d *Detector) Measure(f *measure.Features, t *measure.Server) {
 	b := &d.book
 	t.Measure(f, b.Now, measure.Limits{Unproven: b.lim.FewUnproven, Proven: b.lim.FewProven})
-	t.MeasureJunk(f, b.Now)
+	t.MeasureJunk(f, b.Now, false)
 	t.MeasureGuesses(f, b.Now)
 }
 

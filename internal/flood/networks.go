@@ -388,6 +388,51 @@ func (x *members) measure(now int32) (asked, flooded, busiest float64) {
 	return asked, flooded, m.Share(float64(most), float64(all))
 }
 
+// judgeSpray makes what may be a crowd at a network a flood where what it asks is not there: clients ask servers that
+// a list or a friend gave them, and only who makes up addresses asks many that never answer.
+func (w *watched) judgeSpray(v *verdict, f *m.Features) {
+	if w.members != nil && (v.kind == Crowd || v.kind == FloodSuspect) && f[m.OneWay] == 0 && f[m.Answered] < sprayAnswered && f[m.Sources] >= spraySources && w.members.table.Len() >= sprayServers {
+		v.kind, v.judged, v.score, v.isSpray = FloodDistributed, FloodDistributed, max(v.score, sprayScore), true
+	}
+}
+
+// What makes requests to the addresses of a network a spray. Chosen: fewer sources are scanners, of which
+// each is named; fewer addresses are the servers of a hoster that is down; a server that answers is asked
+// by everybody. The score is twice that of an alert: it takes made-up addresses to meet so many that are silent.
+const (
+	spraySources  = 16
+	sprayServers  = 256
+	sprayAnswered = 0.1
+	sprayScore    = 6
+)
+
+// isSprayed reports whether servers got one packet each, as scanners send: less than two on average.
+func (x *members) isSprayed(now int32) bool {
+	asked, packets := uint32(0), uint32(0)
+	for _, v := range x.table.All() {
+		if n := v.inWindow(now); n > 0 {
+			asked, packets = asked+1, packets+n
+		}
+	}
+	return packets < 2*asked
+}
+
+// isCarpet reports whether a server is in a network that many sources flood, or may be found to within
+// sprayWait seconds: what each of them sends there is part of that, and no scan. since is the second of
+// the source's first request.
+func (x *networks) isCarpet(h *track.Host, port uint16, since int32) bool {
+	n := x.find(nil, h, port)
+	if n == nil {
+		return false
+	}
+	return n.isAttacked() || n.courses[ofQueries].streak.warnings > 0 ||
+		n.features[m.Sources] >= spraySources && x.Now-since < sprayWait
+}
+
+// sprayWait is for how many seconds a scan of a network that many sources ask waits for a verdict on all of
+// them: as long as the slowest verdict takes, and some more.
+const sprayWait = 15
+
 // restart begins a new total with the window.
 func (x *members) restart(now int32) {
 	for _, v := range x.table.All() {
@@ -442,7 +487,14 @@ func (w *watched) limitVerdict(v *verdict, f *m.Features, now int32) {
 		return
 	}
 	_, f[m.NetServers], f[m.NetBusiest] = w.members.measure(now)
-	if !networkNeeds.holds(f) || v.kind.isFromMany() && !networkManyNeeds.holds(f) {
+	isSpray := w.members.isSprayed(now)
+	switch {
+	case isSpray && v.isSpray: // one server that is there and busy makes it no less
+	case !networkNeeds.holds(f):
+		v.kind = NoKind
+	case v.kind.isFromMany() && !networkManyNeeds.holds(f):
+		v.kind = NoKind
+	case !v.kind.isFromMany() && isSpray: // one source that asks each address once scans
 		v.kind = NoKind
 	}
 }
@@ -558,6 +610,13 @@ func (c *course) describeServers(s *serverSecond, end int64) {
 		return
 	}
 	busiest := x.list(c.in)
+	if c.in.MoreServers && busiest > standOutShare { // made-up addresses, beside a server that is there
+		c.in.Servers = networkServers
+		text := fmt.Sprintf("it is spread over more than %d addresses of %s", networkServers, c.in.Target.Prefix)
+		c.in.Evidence = slices.Insert(c.in.Evidence, min(1, len(c.in.Evidence)), Sentence{text, c.in.Start, end})
+		sentences(c.in.Evidence).groupBySpan()
+		return
+	}
 	over := digits.Counted(uint64(c.in.Servers), "server")
 	if c.in.MoreServers {
 		over = "at least " + over

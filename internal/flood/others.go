@@ -301,7 +301,7 @@ func otherRule() RuleDoc {
 	for _, c := range other.Groups() {
 		r.Needs = append(r.Needs, NeedDoc{c.Group, "packets/s: " + c.Says, needsAtLeast, "other_scale", c.Least})
 		if c.AtServers > 0 {
-			r.Needs = append(r.Needs, NeedDoc{c.Group, "packets/s: " + c.Says + ", most of them to ports of game servers", needsAtLeast, "other_scale", c.AtServers})
+			r.Needs = append(r.Needs, NeedDoc{c.Group, "packets/s: " + c.Says + ", most of them to ports of game servers, or nearly all to one other port than 80, 443, 8080 and 8443", needsAtLeast, "other_scale", c.AtServers})
 		}
 	}
 	r.Needs = append(r.Needs,

@@ -172,7 +172,10 @@ func (x *side) finish() {
 func (x *side) countPacket(s *track.Sighting, isSummed bool) *watched {
 	w, n := x.servers.countPacket(s.To(), s.ServerHash, s.Count(), s.Flags&track.HasKey != 0)
 	switch {
-	case isSummed || n < 2:
+	case isSummed:
+	case !s.Dst.Is4(): // a network has so many addresses that a carpet may not come to one twice
+		x.networks.countCoarsely(s.To(), s.ServerHash, 1)
+	case n < 2:
 	case n == 2: // with the first
 		x.networks.countCoarsely(s.To(), s.ServerHash, 2)
 	default:

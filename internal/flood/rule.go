@@ -224,6 +224,7 @@ type verdict struct {
 	weight   Weight
 	rate     float64 // packets that count, in this second
 	isUrgent bool    // it opens an incident after a shorter time
+	isSpray  bool    // of a network whose addresses are made up by those who ask
 }
 
 // rulebook holds the rules with the limits that the thresholds of a detector give them.

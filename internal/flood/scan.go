@@ -21,6 +21,9 @@ type scans struct {
 	first      [firstRequestPlaces]firstRequest
 	answering  sketch.Recent // networks from which answers came
 	hasAnswers bool          // answering is not empty
+	// isCarpet reports whether a server is in a network that many sources flood, of which one has asked
+	// since a second.
+	isCarpet func(h *track.Host, port uint16, since int32) bool
 }
 
 type firstRequest struct{ source, target uint32 }
@@ -40,7 +43,7 @@ type scanner struct {
 	peak       uint32
 	sec        int32
 	perSecond  uint32
-	site       uint64 // network of the last server
+	host       track.Host // the last server
 	port       uint16
 	proto      *dissect.Proto
 	in         *Incident
@@ -100,7 +103,7 @@ func (x *scans) countRequest(s *track.Sighting) {
 		x.table.Get(src)
 	}
 	sc.countRequest(s, x.Clock)
-	sc.site = x.key.HashSite(&s.Dst)
+	sc.host = s.Dst
 }
 
 // watch begins to watch a source; where the table is full, the one that was used longest ago
@@ -206,7 +209,7 @@ func (x *scans) kindOf(s *scanner, all, dead int) Kind {
 	lim := &x.lim
 	switch {
 	case dead >= lim.ScanDead && float64(dead) >= lim.ScanShare*float64(all):
-		if x.hasAnswers && x.answering.Has(s.site) { // otherwise the capture may lack that network's answers
+		if x.hasAnswers && x.answering.Has(x.key.HashSite(&s.host)) { // otherwise the capture may lack that network's answers
 			return Scan
 		}
 	case all >= lim.SurveyTargets:
@@ -216,6 +219,9 @@ func (x *scans) kindOf(s *scanner, all, dead int) Kind {
 }
 
 func (x *scans) openIncidentOf(src track.Host, s *scanner, kind Kind, all, dead int) {
+	if x.isCarpet != nil && x.isCarpet(&s.host, s.port, s.firstSec) {
+		return
+	}
 	target := Target{End: netip.AddrPortFrom(src.Addr(), 0)}
 	if !src.Is4() {
 		target = Target{Prefix: measure.Network(src)}

@@ -310,7 +310,7 @@ func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	s := serverSecond{b, &w.Server, f, w}
 	hasAlarm, isCalm := w.judgeQueries(&s, rules)
 	oneWay := w.IsOneWay(b.Now)
-	w.MeasureJunk(f, b.Now)
+	w.MeasureJunk(f, b.Now, hasAlarm && !isCalm || w.courses[ofQueries].in != nil)
 	junk := rules.judgeJunk(f)
 	w.limitVerdict(&junk, f, b.Now)
 	junk.weight = b.weigh(junk.score, oneWay)
@@ -350,6 +350,7 @@ func (w *watched) judgeQueries(s *serverSecond, rules *rulebook) (hasAlarm, isCa
 		w.countSourcesOnce(f)
 		if hasAlarm || attacks.in != nil {
 			v = rules.judgeQueries(f)
+			w.judgeSpray(&v, f)
 			v.weight = s.weigh(v.score, f[m.OneWay] > 0)
 			w.limitVerdict(&v, f, s.Now)
 		}

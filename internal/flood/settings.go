@@ -187,7 +187,7 @@ type Thresholds struct {
 
 	// Verdicts.
 	JunkRate         float64 `toml:"junk_rate" doc:"junk_flood: datagrams/s that are nothing known"`
-	JunkShare        float64 `toml:"junk_share" doc:"junk_flood: share of what the target gets"`
+	JunkShare        float64 `toml:"junk_share" doc:"junk_flood: share of what the target gets, a flood of queries aside"`
 	BypassRate       float64 `toml:"bypass_rate" doc:"challenge_bypass: wrong challenges/s over ten seconds"`
 	BypassShare      float64 `toml:"bypass_share" doc:"challenge_bypass: share of all requests with a challenge"`
 	Amplified        float64 `toml:"amp" doc:"reflection: bytes sent for bytes received"`

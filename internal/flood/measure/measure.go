@@ -187,8 +187,13 @@ func mostCommon(a, b *sketch.Dominant) (value, count, all uint32) {
 // the server answers.
 const minStrange = 20
 
+// usualQueries is how many times the usual rate of queries are usual: the slow_factor
+// from which on queries raise an alarm.
+const usualQueries = 4
+
 // MeasureJunk sets the features of junk: datagrams that no protocol recognizes.
-func (t *Server) MeasureJunk(f *Features, now int32) {
+// Where queries are a flood of their own, it is compared with those that are usual.
+func (t *Server) MeasureJunk(f *Features, now int32, isFlooded bool) {
 	one, ten := t.Sum(now, 1), t.Sum(now, 10)
 	countJunk := func(b *Second, seconds uint32) float64 {
 		n := float64(b.Junk)
@@ -202,8 +207,12 @@ func (t *Server) MeasureJunk(f *Features, now int32) {
 		n, n10 = 0, 0
 	}
 	f[JunkNow], f[JunkMean] = n, n10/10
-	f[JunkShareNow] = Share(n, n+float64(one.Packets))
-	f[JunkShareMean] = Share(n10, n10+float64(ten.Packets))
+	usual := math.Inf(1)
+	if isFlooded { // by queries, which hide no junk
+		usual = max(usualQueries*t.Usual(), 1)
+	}
+	f[JunkShareNow] = Share(n, n+min(float64(one.Packets), usual))
+	f[JunkShareMean] = Share(n10, n10+min(float64(ten.Packets), 10*usual))
 }
 
 // Sources that bring a challenge which the capture did not show count as guessers from

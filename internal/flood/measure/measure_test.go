@@ -101,9 +101,27 @@ func TestJunkOfStrangers(t *testing.T) {
 		x.LastSent = tt.sent
 		x.OpenSecond(100, 0).Strange = tt.strange
 		var f Features
-		x.MeasureJunk(&f, 100)
+		x.MeasureJunk(&f, 100, false)
 		if f[JunkNow] != tt.want {
 			t.Errorf("%+v\ngot  %g", tt, f[JunkNow])
+		}
+	}
+}
+
+// TestJunkBesideQueries: queries that are a flood of their own hide no junk.
+func TestJunkBesideQueries(t *testing.T) {
+	for _, tt := range []struct {
+		isFlooded bool
+		least     float64
+		most      float64
+	}{{false, 0.3, 0.4}, {true, 0.9, 1}} {
+		x := newServer(1)
+		b := x.OpenSecond(100, 0)
+		b.Junk, b.Packets = 40, 80
+		var f Features
+		x.MeasureJunk(&f, 100, tt.isFlooded)
+		if s := f[JunkShareNow]; s < tt.least || s > tt.most {
+			t.Errorf("%v: %g", tt.isFlooded, s)
 		}
 	}
 }

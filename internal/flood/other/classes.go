@@ -43,6 +43,7 @@ const (
 	synClass = iota
 	synAckClass
 	tcpClass
+	bulkClass
 	udpClass
 	fragmentClass
 	icmpClass
@@ -67,7 +68,7 @@ const (
 var own = [ownClasses]Class{
 	synClass: {Name: "tcp_syn", Says: "TCP SYN", Means: "connections are begun and not completed, until there is no room for more",
 		Least: 1000, Why: "tcp_max_syn_backlog of Linux is some hundred to some thousand, and an entry stays for up to a minute",
-		AtServers: 100, // chosen: a console has a handful of users, and a crowd at a game with TCP brings some tens
+		AtServers: 100, // chosen: consoles and status pages of games have some tens of users; crowds come to downloads, which are at ports of the web
 		TCP:       true, Ports: true, Handshakes: true, Source: "RFC 4987",
 		Advice: []string{"SYN cookies keep connections possible: \"sysctl net.ipv4.tcp_syncookies\" says 1 where they are on, as they" +
 			" usually are. The game itself is UDP: if nobody needs TCP at this port (remote console, downloads), let the" +
@@ -80,6 +81,10 @@ var own = [ownClasses]Class{
 		Least: 5000, Why: "chosen: what comes late, when a server with downloads restarts, is less",
 		Sessions: true, TCP: true, Ports: true, Source: "Mirai attack_tcp.c (attack_tcp_ack)",
 		Advice: []string{"A stateful filter drops what belongs to no connection of this host.", atProvider}},
+	bulkClass: {Name: "tcp_bulk", Says: "TCP with much data to a server's port", Means: "connections that are fed, where commands of some tens of bytes come",
+		Least: 200, Why: "chosen: 200 segments of 512 bytes and more are 100 kB/s, a thousand times what is typed into a console; games over TCP get short ones",
+		TCP: true, Ports: true, Source: "RFC 4732",
+		Advice: []string{"Consoles are asked by a handful of people: let only your own addresses through to this port, or let the provider drop TCP to it.", atProvider}},
 	udpClass: {Name: "udp_other", Says: "UDP of no session", Means: "datagrams that are no query, to whom the host answers nothing",
 		Least: 1000, Why: "chosen: more than sixteen players send, 64 packets/s each, before the server answers the first",
 		Sessions: true, Ports: true, Source: "Mirai attack_udp.c (attack_udp_plain)",
@@ -218,6 +223,7 @@ type EdgeRule struct {
 // cannot be told from wanted packets without a state, or is needed in small numbers.
 var edgeRules = map[string]EdgeRule{
 	own[synClass].Name:      {Protocol: "TCP", AtPort: true, Only: "if nobody needs TCP at this port (remote console, downloads)"},
+	own[bulkClass].Name:     {Protocol: "TCP", AtPort: true, Only: "after rules that permit the addresses from which you use the console"},
 	own[fragmentClass].Name: {Protocol: "UDP", Fragments: true, Only: "if nothing but games comes in here: their clients send none"},
 	own[greClass].Name:      {Protocol: "GRE", Only: "if this host ends no tunnel"},
 	own[espClass].Name:      {Protocol: "ESP", Only: "if this host speaks no IPsec"},
@@ -328,6 +334,9 @@ func (t *Table) classifySegment(k *known, s *track.Sighting) int {
 	if s.What == track.IsOpened {
 		return synClass
 	}
+	if s.Bytes >= bulkBytes && t.serverPorts.has(s.DstPort) && !isWebPort(s.DstPort) {
+		return bulkClass
+	}
 	f := flow(k.id, s.DstPort, overTCP, s.FromHash())
 	switch {
 	case t.session.Has(f):
@@ -343,6 +352,20 @@ func (t *Table) classifySegment(k *known, s *track.Sighting) int {
 		return noClass
 	}
 	return tcpClass
+}
+
+// bulkBytes is from how many bytes of data a segment is more than commands are made of. Chosen: most
+// commands have less than 100 bytes, and a full segment about 1,400.
+const bulkBytes = 512
+
+// isWebPort reports whether crowds come to a TCP port, for downloads: a host of game servers has these
+// beside its consoles.
+func isWebPort(port uint16) bool {
+	switch port {
+	case 80, 443, 8080, 8443:
+		return true
+	}
+	return false
 }
 
 // classifyDatagram returns the class of a UDP datagram.

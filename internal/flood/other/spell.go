@@ -113,7 +113,7 @@ func (t *Table) Tick(now int32, nanos int64, lim *Limits) {
 func (t *Table) judge(h *Host, class int, s *Spell, nanos int64, lim *Limits) {
 	c, n := &t.classes[class], &h.now[class]
 	least := c.Least * lim.Scale
-	if class == synClass && 2*h.toServers > n.packets {
+	if class == synClass && (2*h.toServers > n.packets || s.isAtService()) {
 		least = c.AtServers * lim.Scale
 	}
 	blind := c.Sessions && h.isBlind(t.now)
@@ -160,6 +160,13 @@ func (t *Table) judge(h *Host, class int, s *Spell, nanos int64, lim *Limits) {
 			t.drop(s)
 		}
 	}
+}
+
+// isAtService reports whether nearly all goes to one port that is none of the web: what crowds load is
+// there, and scanners try many ports.
+func (s *Spell) isAtService() bool {
+	port, share := s.Port()
+	return port != 0 && share >= PortShare && !isWebPort(port)
 }
 
 const second = 1e9
