@@ -275,16 +275,16 @@ type incidentRules struct {
 	IPTables text `json:"iptables" jsonschema:"a script"`
 	Measured text `json:"measured" jsonschema:"what they would have dropped"`
 	// Cost is of the time from the detection to the end of the flood.
-	Cost *ruleCost `json:"cost,omitempty" jsonschema:"what they would have cost clients while the flood lasted; absent where the capture does not show it"`
+	Cost *ruleCost `json:"cost,omitempty" jsonschema:"experimental: what they would have cost clients while the flood lasted; absent where the capture does not show it"`
 }
 
 type ruleCost struct {
-	Players    int `json:"players" jsonschema:"whom the server sends the game"`
-	PlayersHit int `json:"players_hit" jsonschema:"of these, lost 1 in 100 of their packets or more"`
-	Known      int `json:"known_visitors" jsonschema:"other clients that had proved their address before the detection"`
-	KnownHit   int `json:"known_visitors_hit" jsonschema:"of these, lost an answer; none where the rules have the proven clients"`
-	New        int `json:"new_visitors" jsonschema:"clients that proved their address after the detection"`
-	NewHit     int `json:"new_visitors_hit" jsonschema:"of these, lost an answer"`
+	Players    int `json:"players" jsonschema:"experimental: whom the server sends the game"`
+	PlayersHit int `json:"players_hit" jsonschema:"experimental: of these, lost 1 in 100 of their packets or more"`
+	Known      int `json:"known_visitors" jsonschema:"experimental: other clients that had proved their address before the detection"`
+	KnownHit   int `json:"known_visitors_hit" jsonschema:"experimental: of these, lost an answer; none where the rules have the proven clients"`
+	New        int `json:"new_visitors" jsonschema:"experimental: clients that proved their address after the detection"`
+	NewHit     int `json:"new_visitors_hit" jsonschema:"experimental: of these, lost an answer"`
 }
 
 func incidentRulesOf(a *flood.Advice) *incidentRules {
