@@ -36,14 +36,13 @@ type diffOptions struct {
 	shows [diff.NumClasses]bool
 }
 
-func newDiff(s streams) *cobra.Command {
-	opts := &diffOptions{readOptions: *readDefaults(), wait: diff.DefaultWait, late: diff.DefaultLate}
-	opts.count = 20
-	cmd := &cobra.Command{
-		Use:     "diff [flags] EDGE HOST",
-		GroupID: groupTraffic,
-		Short:   "compare two captures of the same traffic at two points",
-		Long: `diff compares two captures of the same traffic, EDGE nearer to the clients and HOST
+func newDiff() *analysis {
+	o := &diffOptions{readOptions: *readDefaults(), wait: diff.DefaultWait, late: diff.DefaultLate}
+	o.count = 20
+	return &analysis{
+		use:   "diff [flags] EDGE HOST",
+		short: "compare two captures of the same traffic at two points",
+		long: `diff compares two captures of the same traffic, EDGE nearer to the clients and HOST
 nearer to the servers, and prints what happened between them: datagrams that were lost, on
 which way, of which kind and size; late ones, copies, those out of order; changed ones, with
 the fields; messages that came in other parts than they were sent in (reframed); and
@@ -85,27 +84,25 @@ Ctrl-C prints what was compared so far; the first line then says how far that is
 
 EDGE and HOST are as FILE in qsniff read, but read more than once: no pipe. A folder of
 captures is one of them, too.`,
-		Example: `  qsniff diff capture.pcap evening.pcap
+		example: `  qsniff diff capture.pcap evening.pcap
   qsniff diff --class changed,answered_between -c 100 capture.pcap evening.pcap
   qsniff diff -Y 'message == S2A_RULES' capture.pcap evening.pcap
   qsniff diff -o json capture.pcap evening.pcap | jq -c .clock`,
-		Args: func(_ *cobra.Command, args []string) error {
+		opts: &o.readOptions,
+		args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return &usageError{errors.New("diff: name two captures of the same traffic"), "qsniff diff EDGE HOST: the one nearer to the clients first"}
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), opts, args, s) },
+		flags: o.registerDiff,
+		check: func(*cobra.Command, []string, streams) error { return o.check() },
+		run:   func(ctx context.Context, args []string, io streams) error { return runDiff(ctx, o, args, io) },
 	}
-	cmd.ValidArgsFunction = completeCaptures
-	opts.registerDiff(cmd)
-	addHabits(cmd, &opts.readOptions)
-	return cmd
 }
 
 func (o *diffOptions) registerDiff(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.VarP(cli.OneOf(&o.output, "text", "json"), "output", "o", "text: for people; json: an object with the totals, then an object a line for each difference")
 	f.IntVarP(&o.count, "count", "c", o.count, "text: list `N` differences")
 	f.Var(&textValue{&o.classes, "CLASS,...", true}, "class", "list and write only these: "+strings.Join(diffClasses(), ", "))
@@ -163,32 +160,27 @@ func (o *diffOptions) check() error {
 	case o.dir == "" && o.write.force:
 		return &usageError{errors.New("--force goes with -w"), "name a folder: -w DIR"}
 	}
-	return o.readOptions.check()
+	return nil
 }
 
 // runDiff compares two captures and prints the result.
 func runDiff(ctx context.Context, opts *diffOptions, args []string, s streams) error {
-	if err := opts.check(); err != nil {
-		return err
-	}
-	ours, err := opts.parseServers()
-	if err != nil {
-		return err
-	}
 	if _, isStream, err := opts.listInputs(args); err != nil {
 		return err
 	} else if isStream {
 		return &usageError{errors.New("diff reads captures more than once, and a pipe can be read once"), "write it to a file first"}
 	}
 	reg := opts.registry()
-	o := diff.Options{Registry: reg, Servers: ours, Wait: opts.wait, Late: opts.late, Scale: opts.scale(),
+	o := diff.Options{Registry: reg, Servers: opts.ours, Wait: opts.wait, Late: opts.late, Scale: opts.scale(),
 		Open: func(side diff.Side) (capture.Source, error) {
 			in, err := opts.open(ctx, args[side:side+1])
 			return in.Source, err
 		}}
-	if o.Wants, err = opts.datagramFilter(); err != nil {
+	wants, err := opts.datagramFilter()
+	if err != nil {
 		return err
 	}
+	o.Wants = wants
 	var frames [2][diff.NumClasses]frameSet
 	if opts.dir != "" {
 		o.Judged = func(side diff.Side, c diff.Class, frame uint64) { frames[side][c].add(frame) }

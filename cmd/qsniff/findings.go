@@ -12,7 +12,6 @@ import (
 	"qsniff/capture/file"
 	"qsniff/dissect/finding"
 	"qsniff/internal/app/cli"
-	"qsniff/internal/base/hostset"
 	"qsniff/internal/render"
 	"qsniff/internal/render/ci"
 	"qsniff/internal/render/counters"
@@ -27,21 +26,17 @@ import (
 type findingsOptions struct {
 	readOptions
 	severity string
-	failOn   string
-	top      int
-	ours     *hostset.Set // what --servers names, once it is read
 }
 
 // severities are the values of --severity and --fail-on, in the order of finding.Severity.
 var severities = []string{"chat", "note", "warn", "error"}
 
-func newFindings(io streams) *cobra.Command {
-	opts := &findingsOptions{readOptions: *readDefaults(), severity: severities[0], top: 10}
-	cmd := &cobra.Command{
-		Use:     "findings [flags] FILE... | -i IFACE",
-		GroupID: groupTraffic,
-		Short:   "list what is wrong with the traffic",
-		Long: `findings lists what is wrong or notable in captures, the worst first: Wireshark's
+func newFindings() *analysis {
+	o := &findingsOptions{readOptions: *readDefaults(), severity: severities[0]}
+	a := &analysis{
+		use:   "findings [flags] FILE... | -i IFACE",
+		short: "list what is wrong with the traffic",
+		long: `findings lists what is wrong or notable in captures, the worst first: Wireshark's
 expert info for query traffic. A finding that repeats between the same server and
 client is one row with a count. The page is by server and by who causes it: the client,
 the server, the path between, a middlebox, or the capture. qsniff explain ID says what
@@ -72,116 +67,65 @@ FILE is as in qsniff read.
 
 Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
 interrupted.`,
-		Example: `  qsniff findings capture.pcap
+		example: `  qsniff findings capture.pcap
   qsniff findings --severity warn --servers 198.18.0.0/15 capture.pcap
   qsniff findings --fail-on error capture.pcap > findings.txt; test $? -ne 3 || echo broken
   qsniff findings -i eth0                              as it happens, until Ctrl-C
   qsniff findings -o sarif --severity warn capture.pcap > qsniff.sarif
   qsniff findings -o json capture.pcap | jq -r '[.id, .server, .text] | @tsv'`,
-		Args: opts.requireInput,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return printFindings(cmd.Context(), opts, args, io)
+		opts: &o.readOptions,
+		flags: func(cmd *cobra.Command) {
+			o.registerOutput(cmd, "text: for people; json: a finding a line; csv: a table; sarif: a log for code hosts; github: annotations of a workflow", "text", "json", "csv", formSARIF, formGitHub)
+			cmd.Flags().Var(cli.OneOf(&o.severity, severities...), "severity", "list findings of this severity or above")
+			cmd.Flags().Var(cli.OneOf(&o.failOn, severities[1:]...), "fail-on", "exit with status 3 if there is a finding of this severity or above")
+			o.registerTop(cmd, 10, "text: list `N` servers")
+			o.registerPage(cmd)
+			o.registerServers(cmd, "list findings about these servers only")
+			o.registerFilter(cmd)
+			o.registerCapture(cmd, captureInstead)
+			o.registerInput(cmd)
+		},
+		start: func(j *job) error {
+			o.collect(j, func(f *render.Findings) error {
+				if o.output == "csv" {
+					return write(j.io.out, csv.AppendFindings(nil, f))
+				}
+				return printForm(&o.readOptions, j.io, f, jsonl.AppendFindings, text.AppendFindings)
+			})
+			return nil
 		},
 	}
-	cmd.ValidArgsFunction = completeCaptures
-	opts.register(cmd)
-	addHabits(cmd, &opts.readOptions)
-	return cmd
-}
-
-func (o *findingsOptions) register(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.VarP(cli.OneOf(&o.output, "text", "json", "csv", formSARIF, formGitHub), "output", "o",
-		"text: for people; json: a finding a line; csv: a table; sarif: a log for code hosts; github: annotations of a workflow")
-	f.Var(cli.OneOf(&o.severity, severities...), "severity", "list findings of this severity or above")
-	f.Var(cli.OneOf(&o.failOn, severities[1:]...), "fail-on", "exit with status 3 if there is a finding of this severity or above")
-	f.IntVar(&o.top, "top", o.top, "text: list `N` servers")
-	o.registerPage(cmd)
-	o.registerServers(cmd, "list findings about these servers only")
-	o.registerFilter(cmd)
-	o.registerCapture(cmd, captureInstead)
-	o.registerInput(cmd)
-	propose(cmd, "top", cobra.NoFileCompletions)
-}
-
-// check returns an error for values that are out of range.
-func (o *findingsOptions) check() error {
-	if o.top < 1 {
-		return &usageError{fmt.Errorf("--top %d: at least 1 is needed", o.top), "leave it out for ten"}
+	a.run = func(ctx context.Context, args []string, io streams) error {
+		switch {
+		case o.output != formSARIF && o.output != formGitHub:
+			return a.read(ctx, args, io)
+		case o.isLive():
+			return &usageError{fmt.Errorf("-o %s does not go with -i", o.output), "it is for captures of a test suite; -o json prints a finding a line"}
+		}
+		return annotateFindings(ctx, o, args, io)
 	}
-	return o.readOptions.check()
+	return a
 }
 
 func severityNamed(name string) finding.Severity {
 	return finding.Severity(slices.Index(severities, name))
 }
 
-// printFindings reads captures and prints the findings in them.
-func printFindings(ctx context.Context, opts *findingsOptions, args []string, io streams) error {
-	ours, err := opts.parseServers()
-	if err != nil {
-		return err
-	}
-	if err := opts.check(); err != nil {
-		return err
-	}
-	opts.ours = ours
-	if opts.output == formSARIF || opts.output == formGitHub {
-		if opts.isLive() {
-			return &usageError{fmt.Errorf("-o %s does not go with -i", opts.output), "it is for captures of a test suite; -o json prints a finding a line"}
-		}
-		return annotateFindings(ctx, opts, args, io)
-	}
-	isReached := false
-	err = opts.collect(ctx, args, io, func(f *render.Findings) error {
-		isReached = opts.isFailOnReached(f)
-		return opts.print(io.out, f)
-	})
-	if err == nil && isReached {
-		return errFailOnReached
-	}
-	return err
-}
-
-// collect reads captures and has the findings in them printed.
-func (o *findingsOptions) collect(ctx context.Context, args []string, io streams, print func(*render.Findings) error) error {
-	j, err := o.openJob(ctx, args, io)
-	if err != nil {
-		return err
-	}
-	defer j.release()
-	least := severityNamed(o.severity)
-	c := stats.NewFindingCollector(stats.FindingOptions{Ours: o.ours, Least: least, Scale: o.scale()})
+// collect has the findings of a run printed after it.
+func (o *findingsOptions) collect(j *job, print func(*render.Findings) error) {
+	f := &render.Findings{Least: severityNamed(o.severity), Top: o.top}
+	c := stats.NewFindingCollector(stats.FindingOptions{Ours: o.ours, Least: f.Least, Scale: o.scale()})
 	j.cfg.Listener = c
-	j.showsInterrupt = o.output == "text"
-	f := &render.Findings{Least: least, Top: o.top}
-	return j.runToEnd(func(run tally.Run) error {
+	j.print = func(run tally.Run) error {
 		f.Run, f.FindingSummary = run, *c.Summary()
 		if err := print(f); err != nil {
 			return err
 		}
-		if j.live == nil {
-			printRemarks(io.err, &run)
-		}
-		printHints(io.err, &counters.Result{Found: f.FindingSummary}, counters.Findings)
+		j.printRemarks(&run)
+		printHints(j.io.err, &counters.Result{Found: f.FindingSummary}, counters.Findings)
 		return nil
-	})
-}
-
-func (o *findingsOptions) print(out goio.Writer, f *render.Findings) error {
-	switch o.output {
-	case "json":
-		return write(out, jsonl.AppendFindings(nil, f))
-	case "csv":
-		return write(out, csv.AppendFindings(nil, f))
 	}
-	return write(out, text.AppendFindings(nil, f, o.textOptions(out)))
-}
-
-// isFailOnReached reports whether there is a finding of the severity of --fail-on or above.
-func (o *findingsOptions) isFailOnReached(f *render.Findings) bool {
-	return isReached(f.Counts[:], severities, o.failOn)
+	j.after = func() error { return o.checkFailOn(f.Counts[:], severities) }
 }
 
 // The forms of findings for continuous integration.
@@ -205,9 +149,8 @@ func annotateFindings(ctx context.Context, opts *findingsOptions, args []string,
 	isReached := false
 	quiet := streams{io.out, goio.Discard} // no remarks on what is missing from the output of each of many captures
 	for _, name := range names {
-		err := opts.collect(ctx, []string{name}, quiet, func(f *render.Findings) error {
+		err := opts.annotate(ctx, name, quiet, func(f *render.Findings) error {
 			c := ci.Capture{Name: name, Findings: f}
-			isReached = isReached || opts.isFailOnReached(f)
 			if opts.output == formGitHub {
 				return write(io.out, ci.AppendCommands(nil, &c))
 			}
@@ -218,7 +161,9 @@ func annotateFindings(ctx context.Context, opts *findingsOptions, args []string,
 		if errors.As(err, &usage) || isInterrupted(ctx) {
 			return err
 		}
-		if err != nil {
+		if errors.Is(err, errFailOnReached) {
+			isReached = true
+		} else if err != nil {
 			failures = append(failures, err)
 		}
 	}
@@ -242,4 +187,15 @@ func annotateFindings(ctx context.Context, opts *findingsOptions, args []string,
 		return errFailOnReached
 	}
 	return nil
+}
+
+// annotate reads one capture and has the findings in it printed.
+func (o *findingsOptions) annotate(ctx context.Context, name string, io streams, print func(*render.Findings) error) error {
+	j, err := o.openJob(ctx, []string{name}, io)
+	if err != nil {
+		return err
+	}
+	defer j.release()
+	o.collect(j, print)
+	return j.runToEnd()
 }

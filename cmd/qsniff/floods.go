@@ -43,13 +43,11 @@ type floodsOptions struct {
 	verbose    bool
 	thresholds string
 	level      string
-	failOn     string
 	replay     string
 	proven     bool
 	expiry     time.Duration
 	limits     flood.Thresholds
 	asked      rules.Invocation
-	ownServers *hostset.Set // what --servers names; nil: all
 }
 
 // levels are the values of --level and --fail-on, in the order of flood.Level.
@@ -62,14 +60,13 @@ var ruleForms = []string{formNFT, "iptables", "xdp-filter", "ovh", "path"}
 
 const formNFT = "nft"
 
-func newFloods(io streams) *cobra.Command {
-	opts := &floodsOptions{readOptions: *readDefaults(), level: levels[0], limits: flood.Defaults(), expiry: advice.DefaultExpiry}
-	cmd := &cobra.Command{
-		Use:     "floods [flags] FILE... | -i IFACE",
-		GroupID: groupTraffic,
-		Short:   "find query floods",
-		Long:    floodsHelp,
-		Example: `  qsniff floods capture.pcap                        is this an attack?
+func newFloods() *analysis {
+	o := &floodsOptions{readOptions: *readDefaults(), level: levels[0], limits: flood.Defaults(), expiry: advice.DefaultExpiry}
+	return &analysis{
+		use:   "floods [flags] FILE... | -i IFACE",
+		short: "find query floods",
+		long:  floodsHelp,
+		example: `  qsniff floods capture.pcap                        is this an attack?
   qsniff floods --explain capture.pcap              and why?
   qsniff floods --servers 198.18.0.0/15 --level warn capture.pcap
   qsniff floods --own 198.51.100.9,2001:db8:5::/64 capture.pcap    monitors of yours
@@ -84,25 +81,22 @@ func newFloods(io streams) *cobra.Command {
   qsniff floods -i eth0                             as it happens, until Ctrl-C
   qsniff floods -i eth0 -o nft > attack.nft         the rules at Ctrl-C
   tcpdump -U -w - udp | qsniff floods -             of what another program captures`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := opts.check(cmd, args); err != nil {
-				return err
-			}
+		opts:  &o.readOptions,
+		args:  cobra.ArbitraryArgs, // none for --explain
+		flags: o.register,
+		check: func(cmd *cobra.Command, args []string, _ streams) error { return o.check(cmd, args) },
+		run: func(ctx context.Context, args []string, io streams) error {
 			switch {
-			case opts.replay != "":
-				return opts.replayLimiter(cmd.Context(), args, io)
-			case opts.isLive():
-				return findFloodsLive(cmd.Context(), opts, io)
+			case o.replay != "":
+				return o.replayLimiter(ctx, args, io)
+			case o.isLive():
+				return findFloodsLive(ctx, o, io)
 			case len(args) == 0:
-				return opts.printRules(io.out)
+				return o.printRules(io.out)
 			}
-			return findFloods(cmd.Context(), opts, args, io)
+			return findFloods(ctx, o, args, io)
 		},
 	}
-	cmd.ValidArgsFunction = completeCaptures
-	opts.register(cmd)
-	addHabits(cmd, &opts.readOptions)
-	return cmd
 }
 
 // floodsHelp is the long description in the help of qsniff floods.
@@ -156,7 +150,6 @@ interrupted; -i that was ended by Ctrl-C is 0.`
 
 func (o *floodsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.VarP(cli.OneOf(&o.output, slices.Concat([]string{"text", "json"}, ruleForms, []string{formTOML})...), "output", "o",
 		"text: for people; json: an incident a line; nft, iptables: rules against warnings and alerts, for nft -f and for sh; xdp-filter, ovh, path: what these can do of them; toml: a file of thresholds, with --explain")
 	f.BoolVar(&o.explain, "explain", false, "print the rules and the values they were compared with; without FILE, all rules and thresholds")
@@ -207,16 +200,11 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 		}
 	}
 	var err error
-	if o.ownServers, err = o.parseServers(); err != nil {
-		return err
-	}
 	if err = o.parseOwn(); err != nil {
 		return err
 	}
-	if o.limits, err = cli.LoadThresholds(o.thresholds); err != nil {
-		return err
-	}
-	return o.readOptions.check()
+	o.limits, err = cli.LoadThresholds(o.thresholds)
+	return err
 }
 
 // printsRules reports whether the output is rules for a firewall.
@@ -262,7 +250,7 @@ func (o *floodsOptions) replayLimiter(ctx context.Context, args []string, io str
 	if err != nil {
 		return err
 	}
-	return replayLimits(ctx, &o.readOptions, model, o.ownServers, args, io)
+	return replayLimits(ctx, &o.readOptions, model, o.ours, args, io)
 }
 
 // findFloods reads captures and prints the incidents in them.
@@ -275,36 +263,22 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	out := newFloodOutput(opts, io.out)
 	d := newDetector(j.cfg.Registry, opts.limits, opts.scale(), opts.expiry, opts.ownTools)
 	d.AddObserver(out.observe)
-	d.CountOthersAt(opts.ownServers.HasHost)
+	d.CountOthersAt(opts.ours.HasHost)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
 	j.cfg.OnStart = append(j.cfg.OnStart, func(totals func() tally.Run) { out.totals = totals })
 	j.cfg.Watchers = append(j.cfg.Watchers, out.watchProofs()...)
 	j.showsInterrupt = opts.output == "text"
 	j.streamsOutput = opts.output == "json"
-	var f *render.Floods
-	err = j.runToEnd(func(run tally.Run) error {
-		f = out.makeReport(run, d)
+	j.print = func(run tally.Run) error {
+		f := out.makeReport(run, d)
 		if err := out.print(f); err != nil {
 			return err
 		}
 		printFloodRemarks(io.err, f, opts.output)
+		j.after = func() error { return opts.checkFailOn(f.Counts[:], levels) }
 		return nil
-	})
-	if err == nil && opts.isFailOnReached(f) {
-		return errFailOnReached
 	}
-	return err
-}
-
-// isFailOnReached reports whether there is an incident of the level of --fail-on or above.
-func (o *floodsOptions) isFailOnReached(f *render.Floods) bool {
-	return isReached(f.Counts[:], levels, o.failOn)
-}
-
-// isReached reports whether any of the counts of names, which are in order, is of name or above.
-func isReached(counts []uint64, names []string, name string) bool {
-	least := slices.Index(names, name)
-	return least >= 0 && slices.ContainsFunc(counts[least:], func(n uint64) bool { return n > 0 })
+	return j.runToEnd()
 }
 
 // levelNamed returns the level of a name of levels.
@@ -343,14 +317,12 @@ func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, o
 	r := limiter.New(limiter.Options{Model: model, Ours: ours, Scale: opts.scale()})
 	j.cfg.Watchers = []track.Watcher{r}
 	j.showsInterrupt = opts.output == "text"
-	return j.runToEnd(func(run tally.Run) error {
+	j.print = func(run tally.Run) error {
 		l := &render.Limits{Run: run, Summary: *r.Summary()}
 		printLimitsRemarks(io.err, l, ours != nil)
-		if opts.output == "json" {
-			return write(io.out, jsonl.AppendLimits(nil, l))
-		}
-		return write(io.out, text.AppendLimits(nil, l, opts.textOptions(io.out)))
-	})
+		return printForm(opts, io, l, jsonl.AppendLimits, text.AppendLimits)
+	}
+	return j.runToEnd()
 }
 
 // printLimitsRemarks prints on standard error why there is nothing to replay, or what makes
@@ -395,7 +367,7 @@ func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error 
 	out := newFloodOutput(opts, io.out)
 	d := newDetector(l.cfg.Registry, opts.limits, opts.scale(), opts.expiry, opts.ownTools)
 	d.AddObserver(out.observe)
-	d.CountOthersAt(opts.ownServers.HasHost)
+	d.CountOthersAt(opts.ours.HasHost)
 	l.cfg.OnStart = append(l.cfg.OnStart, func(totals func() tally.Run) { out.totals = totals })
 	l.seen = &out.seen
 	l.cfg.Watchers = append([]track.Watcher{&out.seen, d}, out.watchProofs()...)
@@ -409,7 +381,8 @@ func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error 
 		l.tap.Finish()
 		return err
 	}
-	isReached, found := false, uint64(0)
+	found := uint64(0)
+	var reached error
 	l.countIncidents = func() uint64 { return found }
 	l.report = func(run tally.Run) error {
 		run.Interrupted = ctx.Err() != nil
@@ -421,7 +394,7 @@ func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error 
 		if opts.output == "text" {
 			f.Script = nft.AppendFloods(nil, f.RuleInput())
 		}
-		isReached = opts.isFailOnReached(f)
+		reached = opts.checkFailOn(f.Counts[:], levels)
 		found = f.Counts[flood.Info] + f.Counts[flood.Warn] + f.Counts[flood.Alert]
 		if isTerminal(io.out) && opts.output == "text" {
 			fmt.Fprint(io.out, clearScreen)
@@ -432,13 +405,7 @@ func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error 
 		printFloodRemarks(io.err, f, opts.output)
 		return nil
 	}
-	if err := l.run(ctx); err != nil {
-		return err
-	}
-	if isReached {
-		return errFailOnReached
-	}
-	return nil
+	return cmp.Or(l.run(ctx), reached)
 }
 
 // clearScreen clears a terminal and moves the cursor to its first line.
@@ -547,11 +514,11 @@ func (o *floodOutput) watchProofs() []track.Watcher {
 	if !o.opts.proven {
 		return nil
 	}
-	o.proofs = proof.New(proof.Options{Ours: o.opts.ownServers, Scale: o.opts.scale()})
+	o.proofs = proof.New(proof.Options{Ours: o.opts.ours, Scale: o.opts.scale()})
 	return []track.Watcher{o.proofs}
 }
 
-func (o *floodOutput) isOurs(in *flood.Incident) bool { return in.IsAt(o.opts.ownServers) }
+func (o *floodOutput) isOurs(in *flood.Incident) bool { return in.IsAt(o.opts.ours) }
 
 func (o *floodOutput) observe(in *flood.Incident, e flood.Event) {
 	o.kept.Observe(in, e)
@@ -566,7 +533,7 @@ func (o *floodOutput) observe(in *flood.Incident, e flood.Event) {
 func (o *floodOutput) makeReport(run tally.Run, d *flood.Detector) *render.Floods {
 	f := &render.Floods{Run: run, Seen: &o.seen, Incidents: o.kept.Incidents(), Counts: o.kept.Counts(), Others: o.kept.Others(),
 		Unnamed: o.kept.Omitted(d), FullTables: d.FullTables(), Limits: o.opts.limits, Asked: o.opts.asked,
-		IsLimited: o.opts.ownServers != nil, Expiry: o.opts.expiry}
+		IsLimited: o.opts.ours != nil, Expiry: o.opts.expiry}
 	f.Other, f.OtherPeak, f.Sessions = d.Others()
 	if o.proofs != nil {
 		f.Proven = o.proofs.Summary()
@@ -639,7 +606,7 @@ func newDetector(reg *dissect.Registry, limits flood.Thresholds, size float64, e
 // incidents is a detector that reports incidents only at the targets that --servers names.
 type incidents struct {
 	*flood.Detector
-	ownServers *hostset.Set // nil: all
+	ours *hostset.Set // nil: all
 }
 
 // Observe makes the detector call found with announced events of incidents at these
@@ -651,7 +618,7 @@ func (i *incidents) Observe(found func(*flood.Incident, flood.Event)) {
 // filter returns an observer that calls found with the incidents at these targets.
 func (i *incidents) filter(found func(*flood.Incident, flood.Event)) func(*flood.Incident, flood.Event) {
 	return func(in *flood.Incident, e flood.Event) {
-		if in.IsAt(i.ownServers) {
+		if in.IsAt(i.ours) {
 			found(in, e)
 		}
 	}

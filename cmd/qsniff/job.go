@@ -32,6 +32,9 @@ type job struct {
 	src            input
 	live           *liveRun // open interfaces; nil: src is read
 	cfg            pipeline.Config
+	print          func(tally.Run) error // prints the result after the run; nil: there is none
+	endsEarly      func() bool           // reports whether the run ended before the capture; nil: it does not
+	after          func() error          // returns the error of a run that went well; nil: there is none
 }
 
 // requireCapture returns an error if args names no capture.
@@ -101,22 +104,43 @@ func (j *job) run() (tally.Run, error) {
 	return result, err
 }
 
-// runToEnd reads the captures to their end, or interfaces until the user ends it, and then calls print with the totals. If reading
-// fails after at least one packet, print is called with the totals so far before the error is returned.
-func (j *job) runToEnd(print func(tally.Run) error) error {
+// runToEnd reads the captures to their end, or interfaces until the user ends it, and then calls j.print with the totals. If reading
+// fails after at least one packet, it is called with the totals so far before the error is returned.
+func (j *job) runToEnd() error {
+	run := j.runFiles
 	if j.live != nil {
-		return j.runLive(print)
+		run = j.runLive
 	}
+	if err := run(); err != nil || j.after == nil {
+		return err
+	}
+	return j.after()
+}
+
+func (j *job) runFiles() error {
 	result, err := j.run()
-	if err == nil {
+	if err == nil && (j.endsEarly == nil || !j.endsEarly()) { // else a read may still be in progress; it ends with the program
 		err = j.src.Close()
 	}
 	if err == nil || result.Packets > 0 { // without packets, the error is enough
-		if err := print(result); err != nil {
+		if err := j.print(result); err != nil {
 			return err
 		}
 	}
 	return j.exitError(err)
+}
+
+// choosesLate reports whether the filter asks what becomes of exchanges, and it is a stream, which is read once.
+func (j *job) choosesLate() bool {
+	f := j.cfg.Filter
+	return f != nil && f.Program.NeedsAnswers() && f.Outcomes == nil
+}
+
+// printRemarks prints what cannot be seen in the output of a run over captures. One over interfaces prints it itself.
+func (j *job) printRemarks(run *tally.Run) {
+	if j.live == nil {
+		printRemarks(j.io.err, run)
+	}
 }
 
 // exitError returns err, or context.Canceled if there is none and the user ended the run.
@@ -125,6 +149,15 @@ func (j *job) exitError(err error) error {
 		return context.Canceled
 	}
 	return err
+}
+
+// checkFailOn returns errFailOnReached if one of the counts of names, which are in order, is of the name of --fail-on or above.
+func (o *readOptions) checkFailOn(counts []uint64, names []string) error {
+	least := slices.Index(names, o.failOn)
+	if least >= 0 && slices.ContainsFunc(counts[least:], func(n uint64) bool { return n > 0 }) {
+		return errFailOnReached
+	}
+	return nil
 }
 
 // captureInstead follows the help of -i in commands that read captures or interfaces.
@@ -179,9 +212,9 @@ func (o *readOptions) prepareLive(ctx context.Context, io streams) (*job, error)
 	return &job{ctx: ctx, release: func() { l.tap.Finish() }, io: io, live: l, cfg: l.cfg}, nil
 }
 
-// runLive captures until the user ends it, calls print with the totals, and prints a summary on
+// runLive captures until the user ends it, calls j.print with the totals, and prints a summary on
 // standard error.
-func (j *job) runLive(print func(tally.Run) error) error {
+func (j *job) runLive() error {
 	l := j.live
 	l.cfg = j.cfg
 	if l.cfg.Listener == nil && l.cfg.Dialogues == nil { // then no messages are decoded that could be counted
@@ -192,7 +225,7 @@ func (j *job) runLive(print func(tally.Run) error) error {
 		if run.Packets > 0 {
 			run.Last = max(run.Last, time.Now().UnixNano()) // silence was captured as well
 		}
-		return print(run)
+		return j.print(run)
 	}
 	if err := l.enterSandbox(); err != nil {
 		return err

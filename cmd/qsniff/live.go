@@ -375,8 +375,7 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 	if opts.reopens {
 		opts.reopenWith(func(c live.Change) { printChange(io.err, c) })
 	}
-	own, err := opts.parseServers()
-	if err != nil {
+	if err := opts.parseServers(); err != nil {
 		return nil, err
 	}
 	if err := opts.parseOwn(); err != nil {
@@ -391,11 +390,11 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 		l.tap.Finish()
 		return nil, err
 	}
-	if err := l.startTelling(own); err != nil {
+	if err := l.startTelling(opts.ours); err != nil {
 		l.tap.Finish()
 		return nil, err
 	}
-	l.cfg.Incidents = l.newDetector(reg, own, l.cfg.Renderer)
+	l.cfg.Incidents = l.newDetector(reg, opts.ours, l.cfg.Renderer)
 	l.countIncidents = l.alarms.Begun // warnings and alerts
 	l.cfg.MaxMessages, l.cfg.CountsMessages, l.cfg.CutsToMicros = opts.count, !opts.isWatchOnly(), true
 	if opts.isWatchOnly() {

@@ -55,9 +55,8 @@ type monitorOptions struct {
 	flags *pflag.FlagSet // all of them
 
 	// What flags name, read and parsed.
-	limits     flood.Thresholds
-	ownServers *hostset.Set // nil: all
-	token      []byte
+	limits flood.Thresholds
+	token  []byte
 }
 
 // monitorCommands returns the commands that need a listener.
@@ -198,7 +197,7 @@ func (o *monitorOptions) prepare(args []string) error {
 		return err
 	}
 	var err error
-	if o.ownServers, err = o.parseServers(); err != nil {
+	if err = o.parseServers(); err != nil {
 		return err
 	}
 	if err = o.parseOwn(); err != nil {
@@ -342,8 +341,8 @@ func (m *monitorRun) addServer(l net.Listener) error {
 func (m *monitorRun) addStages() error {
 	o, cfg := m.opts, &m.in.cfg
 	protos := cfg.Registry.Protos()
-	m.meter = monitor.New(protos, monitor.Options{Servers: o.ownServers.Ends(), MayList: o.mayList(), MaxServers: o.maxServers, Scale: o.scale(), Clock: monotonic})
-	m.detector = &incidents{newDetector(cfg.Registry, o.limits, o.scale(), advice.DefaultExpiry, o.ownTools), o.ownServers}
+	m.meter = monitor.New(protos, monitor.Options{Servers: o.ours.Ends(), MayList: o.mayList(), MaxServers: o.maxServers, Scale: o.scale(), Clock: monotonic})
+	m.detector = &incidents{newDetector(cfg.Registry, o.limits, o.scale(), advice.DefaultExpiry, o.ownTools), o.ours}
 	m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) {
 		m.detector.filter(m.meter.AddIncident)(in, e)
 	})
@@ -365,8 +364,8 @@ func (m *monitorRun) addStages() error {
 // mayList returns which servers may have figures of their own without being named with a port: those
 // that --servers names, else, on interfaces, those at this host's addresses.
 func (o *monitorOptions) mayList() func(netip.AddrPort) bool {
-	if o.ownServers != nil {
-		return o.ownServers.Has
+	if o.ours != nil {
+		return o.ours.Has
 	}
 	if !o.isLive() || o.promiscuous {
 		return nil
@@ -508,7 +507,7 @@ func (m *monitorRun) startTelling() error {
 		return err
 	}
 	c.NoSandbox, c.Reports, c.Fleet = m.opts.noSandbox, m.opts.reports, m.opts.fleet.config()
-	m.told, err = m.opts.startTelling(c, m.opts.ownServers, func(text string) { m.log.Warn("telling", "what", text) })
+	m.told, err = m.opts.startTelling(c, m.opts.ours, func(text string) { m.log.Warn("telling", "what", text) })
 	if m.in.live != nil {
 		m.in.live.told = m.told // it asks for reports of files
 	}
@@ -533,7 +532,7 @@ func (m *monitorRun) addTelling(cfg *pipeline.Config) {
 	if m.told != nil {
 		m.teller = m.told.Teller
 	} else { // the page has the findings
-		m.teller = m.opts.newTeller(m.opts.ownServers, func(*notify.Note) {})
+		m.teller = m.opts.newTeller(m.opts.ours, func(*notify.Note) {})
 	}
 	observe(m.teller.Observe)
 	cfg.OnStart = append(cfg.OnStart, m.teller.Start)

@@ -239,8 +239,8 @@ func (m *monitorRun) applyReload(next *monitorOptions) error {
 	return m.runInCapture(func() {
 		m.detector.SetThresholds(next.limits)
 		m.detector.SetOwn(next.ownTools)
-		m.detector.ownServers = next.ownServers
-		m.meter.SetServers(next.ownServers.Ends(), next.mayList())
+		m.detector.ours = next.ours
+		m.meter.SetServers(next.ours.Ends(), next.mayList())
 	})
 }
 

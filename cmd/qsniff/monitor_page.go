@@ -137,7 +137,7 @@ func (p *livePage) report(h *hour) (*render.Report, error) {
 		r.Left.Findings += h.crowded
 	}
 	r.Floods = &render.Floods{Run: *run, Seen: &flood.Seen{Queries: h.Stats.Requests, Replies: h.Stats.Replies}, Unnamed: h.omitted, FullTables: h.fullTables,
-		Limits: p.m.opts.limits, IsLimited: p.m.opts.ownServers != nil, Expiry: advice.DefaultExpiry, IsLive: p.m.in.live != nil}
+		Limits: p.m.opts.limits, IsLimited: p.m.opts.ours != nil, Expiry: advice.DefaultExpiry, IsLive: p.m.in.live != nil}
 	for i := range h.incidents {
 		r.Floods.Counts[h.incidents[i].Level]++
 	}

@@ -52,8 +52,12 @@ type readOptions struct {
 	clock        string
 	columns      string
 	servers      string
+	ours         *hostset.Set // set by parseServers; nil: all
 	own          string
 	ownTools     *hostset.Networks // set by parseOwn; nil: none
+	top          int
+	usualTop     int // without --top; 0: the command has none
+	failOn       string
 	jobs         int
 	memory       memorySize
 	write        writeOptions
@@ -115,8 +119,23 @@ func (o *readOptions) registerForm(cmd *cobra.Command) {
 // registerCommon adds the flags of all commands that print the messages of captures.
 func (o *readOptions) registerCommon(cmd *cobra.Command) {
 	o.registerMessages(cmd)
-	cmd.Flags().BoolVar(&o.follow, "follow", false, "go on as the capture, or the ring of files in a folder, grows")
+	cmd.Flags().BoolVar(&o.follow, "follow", false, followHelp)
 	o.registerInput(cmd)
+}
+
+// followHelp is the help of --follow.
+const followHelp = "go on as the capture, or the ring of files in a folder, grows"
+
+// registerOutput adds -o with its forms, the first of them by default.
+func (o *readOptions) registerOutput(cmd *cobra.Command, help string, forms ...string) {
+	cmd.Flags().VarP(cli.OneOf(&o.output, forms...), "output", "o", help)
+}
+
+// registerTop adds --top: how many rows a page lists.
+func (o *readOptions) registerTop(cmd *cobra.Command, usual int, help string) {
+	o.usualTop = usual
+	cmd.Flags().IntVar(&o.top, "top", usual, help)
+	propose(cmd, "top", cobra.NoFileCompletions)
 }
 
 // registerMessages adds the flags that choose what is printed of messages.
@@ -186,17 +205,15 @@ func (o *readOptions) registerServers(cmd *cobra.Command, help string) {
 	propose(cmd, "servers", cobra.NoFileCompletions)
 }
 
-// parseServers returns the servers that --servers names, or nil for all.
-func (o *readOptions) parseServers() (*hostset.Set, error) {
-	list := o.servers
-	if list == "" {
-		return nil, nil
+// parseServers sets ours to the servers that --servers names.
+func (o *readOptions) parseServers() (err error) {
+	if o.servers == "" {
+		return nil
 	}
-	ours, err := hostset.Parse(list)
-	if err != nil {
-		return nil, &usageError{fmt.Errorf("--servers %w", err), "write networks, addresses, or addresses with a port: 198.18.0.0/15,198.51.100.7:27015,[2001:db8::1]:27015"}
+	if o.ours, err = hostset.Parse(o.servers); err != nil {
+		return &usageError{fmt.Errorf("--servers %w", err), "write networks, addresses, or addresses with a port: 198.18.0.0/15,198.51.100.7:27015,[2001:db8::1]:27015"}
 	}
-	return ours, nil
+	return nil
 }
 
 // registerOwn adds --own to a command that finds floods.
@@ -323,8 +340,10 @@ func (o *readOptions) check() error {
 		return &usageError{errors.New("-e help: -e takes the names of fields"), "qsniff fields lists them all, qsniff fields 'a2s.info.*' those of a message"}
 	case o.columns != "" && o.output != "csv":
 		return &usageError{fmt.Errorf("-e goes with -o csv, not with -o %s", o.output), "add -o csv"}
-	case o.clock != "a" && o.output == "json":
+	case o.clock != "a" && o.clock != sinceBegin && o.output == "json":
 		return &usageError{errors.New("-t goes with text, tree, hex and csv, not with -o json"), "JSON has the absolute time, for programs to subtract"}
+	case o.usualTop > 0 && o.top < 1:
+		return &usageError{fmt.Errorf("--top %d: at least 1 is needed", o.top), "leave it out for " + map[int]string{10: "ten", 20: "twenty"}[o.usualTop]}
 	case o.jobs < 1:
 		return &usageError{fmt.Errorf("--jobs %d: at least 1 is needed", o.jobs), "leave it out for one a processor"}
 	case o.count < 0:

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/app/cli"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/render"
 	"qsniff/internal/render/jsonl"
@@ -16,19 +14,12 @@ import (
 	"qsniff/internal/track/stats"
 )
 
-// pollsOptions are the flags of polls. Those that read has, too, are in readOptions.
-type pollsOptions struct {
-	readOptions
-	top int
-}
-
-func newPolls(io streams) *cobra.Command {
-	opts := &pollsOptions{readOptions: *readDefaults(), top: 20}
-	cmd := &cobra.Command{
-		Use:     "polls [flags] FILE... | -i IFACE",
-		GroupID: groupTraffic,
-		Short:   "list why monitors got no answers in time",
-		Long: `polls lists the clients that asked a server three times or more, and how many of their
+func newPolls() *analysis {
+	o := readDefaults()
+	return &analysis{
+		use:   "polls [flags] FILE... | -i IFACE",
+		short: "list why monitors got no answers in time",
+		long: `polls lists the clients that asked a server three times or more, and how many of their
 polls got no answer in time, by cause. A poll is a request with its repeats, of which
 the whole wait lies inside the capture.
 
@@ -55,57 +46,30 @@ Ctrl-C prints what was read so far; the first line then says how far the run cam
 ` + captureHelp + `
 
 FILE is as in qsniff read.`,
-		Example: `  qsniff polls evening.pcap
+		example: `  qsniff polls evening.pcap
   qsniff polls --servers 198.18.0.0/15 evening.pcap   of one's own servers
   qsniff polls -o json evening.pcap | jq -r 'select(.filtered > 0) | [.client, .server] | @tsv'`,
-		Args: opts.requireInput,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return listPolls(cmd.Context(), opts, args, io)
+		opts: o,
+		flags: func(cmd *cobra.Command) {
+			o.registerOutput(cmd, "text: for people; json: an object a line", "text", "json")
+			o.registerTop(cmd, 20, "text: list `N` clients")
+			o.registerFilter(cmd)
+			o.registerPage(cmd)
+			o.registerServers(cmd, "list polls to these servers only")
+			o.registerCapture(cmd, captureInstead)
+			o.registerInput(cmd)
+		},
+		start: func(j *job) error {
+			c := stats.NewPolls(o.ours, o.scale())
+			j.cfg.Listener = c
+			j.print = func(run tally.Run) error {
+				p := &render.Polls{Run: run, PollSummary: *c.Summary(), Top: o.top}
+				printPollRemarks(j.io.err, p)
+				return printForm(o, j.io, p, jsonl.AppendPolls, text.AppendPolls)
+			}
+			return nil
 		},
 	}
-	cmd.ValidArgsFunction = completeCaptures
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.VarP(cli.OneOf(&opts.output, "text", "json"), "output", "o", "text: for people; json: an object a line")
-	f.IntVar(&opts.top, "top", opts.top, "text: list `N` clients")
-	opts.registerFilter(cmd)
-	opts.registerPage(cmd)
-	opts.registerServers(cmd, "list polls to these servers only")
-	opts.registerCapture(cmd, captureInstead)
-	opts.registerInput(cmd)
-	addHabits(cmd, &opts.readOptions)
-	propose(cmd, "top", cobra.NoFileCompletions)
-	return cmd
-}
-
-// listPolls reads captures and prints what became of polls in them.
-func listPolls(ctx context.Context, opts *pollsOptions, args []string, io streams) error {
-	ours, err := opts.parseServers()
-	if err != nil {
-		return err
-	}
-	if opts.top < 1 {
-		return &usageError{fmt.Errorf("--top %d: at least 1 is needed", opts.top), "leave it out for twenty"}
-	}
-	if err := opts.check(); err != nil {
-		return err
-	}
-	j, err := opts.openJob(ctx, args, io)
-	if err != nil {
-		return err
-	}
-	defer j.release()
-	c := stats.NewPolls(ours, opts.scale())
-	j.cfg.Listener = c
-	j.showsInterrupt = opts.output == "text"
-	return j.runToEnd(func(run tally.Run) error {
-		p := &render.Polls{Run: run, PollSummary: *c.Summary(), Top: opts.top}
-		printPollRemarks(io.err, p)
-		if opts.output == "json" {
-			return write(io.out, jsonl.AppendPolls(nil, p))
-		}
-		return write(io.out, text.AppendPolls(nil, p, opts.textOptions(io.out)))
-	})
 }
 
 // printPollRemarks prints on standard error why the list is empty, or what may be missing from it.

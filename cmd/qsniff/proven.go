@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect"
-	"qsniff/internal/app/cli"
 	"qsniff/internal/flood/proof"
 	"qsniff/internal/flood/rules/nft"
 	"qsniff/internal/render"
@@ -20,18 +18,12 @@ import (
 	"qsniff/internal/track"
 )
 
-// provenOptions are the flags of proven. Those that read has, too, are in readOptions.
-type provenOptions struct {
-	readOptions
-}
-
-func newProven(io streams) *cobra.Command {
-	opts := &provenOptions{readOptions: *readDefaults()}
-	cmd := &cobra.Command{
-		Use:     "proven [flags] FILE... | -i IFACE",
-		GroupID: groupTraffic,
-		Short:   "list sources that proved their address",
-		Long: `proven lists the addresses in captures that are no forgeries: they brought back
+func newProven() *analysis {
+	o := readDefaults()
+	return &analysis{
+		use:   "proven [flags] FILE... | -i IFACE",
+		short: "list sources that proved their address",
+		long: `proven lists the addresses in captures that are no forgeries: they brought back
 within a minute a challenge that a server had given to them, or completed a TCP
 handshake. Floods from invented addresses cannot do either. The list says when each
 address proved itself first and last, how, how often, and to which server.
@@ -57,64 +49,37 @@ Ctrl-C prints who is known so far; the first line then says how far the run came
 ` + captureHelp + `
 
 FILE is as in qsniff read.`,
-		Example: `  qsniff proven evening.pcap
+		example: `  qsniff proven evening.pcap
   qsniff proven --servers 198.18.0.0/15 evening.pcap   to one's own servers only
   qsniff proven -o nft evening.pcap > proven.nft       sets for a firewall
   qsniff proven -o json evening.pcap | jq -r .address
   qsniff proven -i eth0                                as it happens, until Ctrl-C`,
-		Args: opts.requireInput,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return listProven(cmd.Context(), opts, args, io)
+		opts: o,
+		flags: func(cmd *cobra.Command) {
+			o.registerOutput(cmd, "text: for people; json: an object a line; nft: sets of nftables", "text", "json", formNFT)
+			o.registerFilter(cmd)
+			o.registerPage(cmd)
+			o.registerServers(cmd, "count proofs to these servers only")
+			o.registerCapture(cmd, captureInstead)
+			o.registerInput(cmd)
+		},
+		start: func(j *job) error {
+			c := proof.New(proof.Options{Ours: o.ours, Scale: o.scale()})
+			j.cfg.Watchers, j.cfg.WatchesMatches = []track.Watcher{c}, true
+			if j.choosesLate() {
+				return &usageError{errors.New("-Y: what becomes of an exchange is not known yet when its challenge is brought back"), "write the stream to a file first: files are read twice"}
+			}
+			j.print = func(run tally.Run) error {
+				p := &render.Proven{Run: run, Summary: *c.Summary()}
+				printProvenRemarks(j.io.err, p, o.ours != nil, o.display.program != nil)
+				if o.output == formNFT {
+					return write(j.io.out, nft.AppendProven(nil, p.Sources, run.Cut()))
+				}
+				return printForm(o, j.io, p, jsonl.AppendProven, text.AppendProven)
+			}
+			return nil
 		},
 	}
-	cmd.ValidArgsFunction = completeCaptures
-	opts.register(cmd)
-	addHabits(cmd, &opts.readOptions)
-	return cmd
-}
-
-func (o *provenOptions) register(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.VarP(cli.OneOf(&o.output, "text", "json", "nft"), "output", "o", "text: for people; json: an object a line; nft: sets of nftables")
-	o.registerFilter(cmd)
-	o.registerPage(cmd)
-	o.registerServers(cmd, "count proofs to these servers only")
-	o.registerCapture(cmd, captureInstead)
-	o.registerInput(cmd)
-}
-
-// listProven reads captures and prints the proven addresses in them.
-func listProven(ctx context.Context, opts *provenOptions, args []string, io streams) error {
-	ours, err := opts.parseServers()
-	if err != nil {
-		return err
-	}
-	if err := opts.check(); err != nil {
-		return err
-	}
-	j, err := opts.openJob(ctx, args, io)
-	if err != nil {
-		return err
-	}
-	defer j.release()
-	c := proof.New(proof.Options{Ours: ours, Scale: opts.scale()})
-	j.cfg.Watchers, j.cfg.WatchesMatches = []track.Watcher{c}, true
-	if f := j.cfg.Filter; f != nil && f.Program.NeedsAnswers() && f.Outcomes == nil {
-		return &usageError{errors.New("-Y: what becomes of an exchange is not known yet when its challenge is brought back"), "write the stream to a file first: files are read twice"}
-	}
-	j.showsInterrupt = opts.output == "text"
-	return j.runToEnd(func(run tally.Run) error {
-		p := &render.Proven{Run: run, Summary: *c.Summary()}
-		printProvenRemarks(io.err, p, ours != nil, opts.display.program != nil)
-		switch opts.output {
-		case "json":
-			return write(io.out, jsonl.AppendProven(nil, p))
-		case "nft":
-			return write(io.out, nft.AppendProven(nil, p.Sources, run.Cut()))
-		}
-		return write(io.out, text.AppendProven(nil, p, opts.textOptions(io.out)))
-	})
 }
 
 // whyNobody has the sentences on why nobody is proven and what to do about it.

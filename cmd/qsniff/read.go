@@ -95,8 +95,7 @@ func (o *readOptions) printMessages(ctx context.Context, r render.Renderer, args
 
 // printJob runs a job and prints its messages with r, or nothing if r is nil.
 func (o *readOptions) printJob(j *job, r render.Renderer) error {
-	own, err := o.parseServers()
-	if err != nil {
+	if err := o.parseServers(); err != nil {
 		return err
 	}
 	if err := o.parseOwn(); err != nil {
@@ -107,7 +106,7 @@ func (o *readOptions) printJob(j *job, r render.Renderer) error {
 	}
 	j.cfg.Renderer, j.streamsOutput = r, r != nil
 	if _, ok := r.(render.IncidentRenderer); ok && j.cfg.Filter.AllowsIncidents() {
-		j.cfg.Incidents = &incidents{newDetector(j.cfg.Registry, flood.Defaults(), o.scale()*detectorShare, advice.DefaultExpiry, o.ownTools), own}
+		j.cfg.Incidents = &incidents{newDetector(j.cfg.Registry, flood.Defaults(), o.scale()*detectorShare, advice.DefaultExpiry, o.ownTools), o.ours}
 	}
 	result, err := j.run()
 	if o.result != nil {

@@ -21,7 +21,6 @@ import (
 	"qsniff/capture/file"
 	"qsniff/internal/app/cli"
 	"qsniff/internal/base/digits"
-	"qsniff/internal/base/hostset"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/pipeline"
@@ -39,36 +38,33 @@ import (
 // reportOptions are the flags of report. Those that read has, too, are in readOptions.
 type reportOptions struct {
 	readOptions
-	interval   time.Duration
-	maxSize    cli.ByteSize
-	force      bool
-	anonymize  anonymizeOptions
-	command    string    // how it was called, as the report says
-	captured   tally.Run // with --anonymize: the run over what was captured
-	ownServers *hostset.Set
+	interval  time.Duration
+	maxSize   cli.ByteSize
+	force     bool
+	anonymize anonymizeOptions
+	command   string    // how it was called, as the report says
+	captured  tally.Run // with --anonymize: the run over what was captured
 }
 
-func newReport(io streams) *cobra.Command {
-	opts := &reportOptions{readOptions: *readDefaults(), maxSize: reportSize}
-	cmd := &cobra.Command{
-		Use:     "report [flags] FILE...",
-		GroupID: groupTraffic,
-		Short:   "make one page of captures",
-		Long:    reportHelp,
-		Example: `  qsniff report evening.pcap -o evening.html   a page to look at, and to send
+func newReport() *analysis {
+	o := &reportOptions{readOptions: *readDefaults(), maxSize: reportSize}
+	return &analysis{
+		use:   "report [flags] FILE...",
+		short: "make one page of captures",
+		long:  reportHelp,
+		example: `  qsniff report evening.pcap -o evening.html   a page to look at, and to send
   qsniff report --anonymize evening.pcap -o public.html
   qsniff report -o json capture.pcap | jq .incidents
   qsniff report -o json -Y 'server.port == 27015' evening.pcap > report.json`,
-		Args: requireCapture,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.command = opts.invocation(cmd, args)
-			return makeReport(cmd.Context(), opts, args, io)
+		opts:  &o.readOptions,
+		args:  requireCapture,
+		flags: o.register,
+		check: func(cmd *cobra.Command, args []string, io streams) error {
+			o.command = o.invocation(cmd, args)
+			return o.check(io.out)
 		},
+		run: func(ctx context.Context, args []string, io streams) error { return makeReport(ctx, o, args, io) },
 	}
-	cmd.ValidArgsFunction = completeCaptures
-	opts.register(cmd)
-	addHabits(cmd, &opts.readOptions)
-	return cmd
 }
 
 // reportHelp is the long description in the help of qsniff report.
@@ -97,7 +93,6 @@ A file that is there is overwritten with --force only. FILE is as in qsniff read
 
 func (o *reportOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVarP(&o.output, "output", "o", "", "write the page to `FILE`; - is standard output, json one object there")
 	f.BoolVar(&o.force, "force", false, "overwrite a file that is there")
 	f.Var(&o.maxSize, "max-size", "leave out exchanges, so that the report has at most `SIZE`")
@@ -114,7 +109,6 @@ func (o *reportOptions) register(cmd *cobra.Command) {
 // check returns an error for values that are out of range or missing, and parses those that
 // are texts.
 func (o *reportOptions) check(out io.Writer) error {
-	const least = time.Millisecond
 	switch {
 	case o.output == "":
 		return &usageError{errors.New("report: no output given"), "name the page: -o report.html; -o json prints an object"}
@@ -122,21 +116,11 @@ func (o *reportOptions) check(out io.Writer) error {
 		return &usageError{errors.New("-o -: standard output is a terminal"), "name the page: -o report.html"}
 	case !o.anonymize.isOn && o.anonymize != anonymizeOptions{}:
 		return &usageError{errors.New("--key and --shift go with --anonymize"), "add --anonymize"}
-	case o.interval != 0 && o.interval < least:
-		return &usageError{fmt.Errorf("--interval %v: at least %v", o.interval, least), "write a length of time, as 500ms, 1s or 5m"}
 	}
-	var err error
-	if o.ownServers, err = o.parseServers(); err != nil {
+	if err := checkInterval(o.interval); err != nil {
 		return err
 	}
-	if err = o.parseOwn(); err != nil {
-		return err
-	}
-	if o.anonymize.isOn {
-		o.ownTools = o.ownTools.Map(o.anonymize.anonymizer().Networks)
-		o.ownServers = o.ownServers.Map(o.anonymize.anonymizer().Networks)
-	}
-	return o.readOptions.check()
+	return cmp.Or(o.parseServers(), o.parseOwn(), o.readOptions.check())
 }
 
 // invocation returns the command line, without the folders of captures.
@@ -156,9 +140,6 @@ func (o *reportOptions) invocation(cmd *cobra.Command, args []string) string {
 
 // makeReport reads captures and writes their report.
 func makeReport(ctx context.Context, opts *reportOptions, args []string, s streams) error {
-	if err := opts.check(s.out); err != nil {
-		return err
-	}
 	out, err := opts.create(args, s)
 	if err != nil {
 		return err
@@ -180,11 +161,11 @@ func (o *reportOptions) writeReport(ctx context.Context, args []string, out *rep
 		return err
 	}
 	defer j.release()
-	if f := j.cfg.Filter; f != nil && f.Program.NeedsAnswers() && f.Outcomes == nil {
+	if j.choosesLate() {
 		return &usageError{errors.New("-Y: what became of exchanges of a stream is not known when its messages are counted"), "write the stream to a file first: files are read twice"}
 	}
 	c := newReportCollector(o, j)
-	return j.runToEnd(func(run tally.Run) error {
+	j.print = func(run tally.Run) error {
 		r, err := c.report(run, args)
 		if err != nil {
 			return err
@@ -195,7 +176,8 @@ func (o *reportOptions) writeReport(ctx context.Context, args []string, out *rep
 		printRemarks(s.err, &run)
 		out.printWritten(s.err, &r.Left)
 		return nil
-	})
+	}
+	return j.runToEnd()
 }
 
 // listFiles returns the captures that args name, as the report lists them.
@@ -259,15 +241,15 @@ func newReportCollector(o *reportOptions, j *job) *reportCollector {
 	isTight.Store(true)
 	scale := o.scale() * reportShare
 	c := &reportCollector{opts: o,
-		sums:      stats.New(stats.Options{Top: reportServers, Ours: o.ownServers, Scale: scale}),
-		findings:  stats.NewFindingCollector(stats.FindingOptions{Ours: o.ownServers, Scale: scale / 2}),
-		timeline:  stats.NewTimeline(o.interval, o.ownServers),
-		exchanges: sample.New(jsonl.New(jsonl.Options{Layout: true}), o.ownServers, o.scale()),
+		sums:      stats.New(stats.Options{Top: reportServers, Ours: o.ours, Scale: scale}),
+		findings:  stats.NewFindingCollector(stats.FindingOptions{Ours: o.ours, Scale: scale / 2}),
+		timeline:  stats.NewTimeline(o.interval, o.ours),
+		exchanges: sample.New(jsonl.New(jsonl.Options{Layout: true}), o.ours, o.scale()),
 		detector:  newDetector(j.cfg.Registry, flood.Defaults(), scale*detectorShare, advice.DefaultExpiry, o.ownTools),
 	}
-	c.kept.IsOurs = func(in *flood.Incident) bool { return in.IsAt(o.ownServers) }
+	c.kept.IsOurs = func(in *flood.Incident) bool { return in.IsAt(o.ours) }
 	c.detector.AddObserver(c.kept.Observe)
-	c.detector.CountOthersAt(o.ownServers.HasHost)
+	c.detector.CountOthersAt(o.ours.HasHost)
 	j.cfg.Listener = listeners{c.sums, c.findings, c.timeline}
 	j.cfg.Memory = int64(float64(o.memory) * reportShare)
 	j.cfg.Watchers = []track.Watcher{&c.seen, c.detector}
@@ -318,7 +300,7 @@ func cutFindings(r *render.Report) {
 // floods returns the incidents.
 func (c *reportCollector) floods(run tally.Run) *render.Floods {
 	f := &render.Floods{Run: run, Seen: &c.seen, Incidents: c.kept.Incidents(), Counts: c.kept.Counts(), Others: c.kept.Others(),
-		Unnamed: c.kept.Omitted(c.detector), FullTables: c.detector.FullTables(), Limits: flood.Defaults(), IsLimited: c.opts.ownServers != nil,
+		Unnamed: c.kept.Omitted(c.detector), FullTables: c.detector.FullTables(), Limits: flood.Defaults(), IsLimited: c.opts.ours != nil,
 		Expiry: advice.DefaultExpiry}
 	f.Other, f.OtherPeak, f.Sessions = c.detector.Others()
 	return f
@@ -448,11 +430,13 @@ func (x *reportFile) close() error {
 // prepareAnonymized is openJob over packets that another run anonymises at the same time.
 // That one chooses messages.
 func (o *reportOptions) prepareAnonymized(ctx context.Context, args []string, s streams) (*job, error) {
+	o.ownTools = o.ownTools.Map(o.anonymize.anonymizer().Networks)
+	o.ours = o.ours.Map(o.anonymize.anonymizer().Networks)
 	in, out := io.Pipe()
-	first := o.readOptions
+	first := o.readOptions // after anonymizer has drawn the key
 	first.output, first.write = "none", writeOptions{path: stdin, anonymize: o.anonymize}
 	first.servers, first.memory, first.result = "", first.memory/2, &o.captured
-	first.reg = nil // the two run at the same time
+	first.reg, first.ours = nil, nil // the two run at the same time
 	done := make(chan error, 1)
 	go func() {
 		err := readCaptures(ctx, &first, args, streams{out, io.Discard})

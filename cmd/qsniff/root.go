@@ -66,9 +66,11 @@ func newRoot(io streams) *cobra.Command {
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return cli.PrintUsage(cmd, flagGroups, width(io.out)) })
 	root.SetHelpFunc(newHelpPage(io))
 	root.AddGroup(&cobra.Group{ID: groupTraffic, Title: "Commands"}, &cobra.Group{ID: groupReference, Title: "Reference"})
-	root.AddCommand(newRead(io), newLive(io), newFollow(io), newExchanges(io), newStats(io), newFindings(io), newFloods(io), newProven(io), newPolls(io), newReport(io),
-		newDiff(io), newVantages(io), newExtract(io), newAnonymize(io), newReplay(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newSchema(io), newWiresharkPlugin(io),
+	root.AddCommand(newRead(io), newLive(io), newExtract(io), newAnonymize(io), newReplay(io), newDecode(io), newInterfaces(io), newFields(io), newExplain(io), newSchema(io), newWiresharkPlugin(io),
 		newExtcap(io), newVersion(io), newCompletion(io), newHelp())
+	for _, a := range analyses() {
+		root.AddCommand(a.command(io))
+	}
 	root.AddCommand(screenCommands(io)...)
 	root.AddCommand(monitorCommands(io)...)
 	root.AddCommand(mcpCommands(io)...)

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"math"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"qsniff/internal/app/cli"
 	"qsniff/internal/render"
 	"qsniff/internal/render/jsonl"
 	"qsniff/internal/render/tally"
@@ -17,22 +14,12 @@ import (
 	"qsniff/internal/track/stats"
 )
 
-// statsOptions are the flags of stats. Those that read has, too, are in readOptions.
-type statsOptions struct {
-	readOptions
-	interval time.Duration
-	top      int
-	listsAll bool // servers and clients are listed
-	verbose  bool
-}
-
-func newStats(io streams) *cobra.Command {
-	opts := &statsOptions{readOptions: *readDefaults(), top: 10}
-	cmd := &cobra.Command{
-		Use:     "stats [flags] FILE... | -i IFACE",
-		GroupID: groupTraffic,
-		Short:   "add up captures",
-		Long: `stats reads captures and says what is in them: the rate, messages by type,
+func newStats() *analysis {
+	o, interval, listsAll, isVerbose := readDefaults(), time.Duration(0), false, false
+	return &analysis{
+		use:   "stats [flags] FILE... | -i IFACE",
+		short: "add up captures",
+		long: `stats reads captures and says what is in them: the rate, messages by type,
 servers with what they say of themselves, what they answer and how fast, how much
 larger answers are than requests, the busiest clients, findings, and what was left
 out and why.
@@ -51,94 +38,53 @@ in JSON).
 ` + captureHelp + `
 
 FILE is as in qsniff read.`,
-		Example: `  qsniff stats capture.pcap
+		example: `  qsniff stats capture.pcap
   qsniff stats --servers 198.18.0.0/15 capture.pcap   what concerns one's own servers
   qsniff stats -Y 'message == A2S_RULES' evening.pcap   one kind of message
   qsniff stats -o json --interval 1s capture.pcap | jq -c '.series[]'
   qsniff stats -i eth0                                 as it happens, until Ctrl-C
   tcpdump -U -w - udp | qsniff stats -                 what another program captures`,
-		Args: opts.requireInput,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.listsAll = opts.output == "json" && !cmd.Flags().Changed("top")
-			return summarize(cmd.Context(), opts, args, io)
+		opts: o,
+		flags: func(cmd *cobra.Command) {
+			o.registerOutput(cmd, "text: for people; json: one object", "text", "json")
+			cmd.Flags().DurationVar(&interval, "interval", 0, "length of the steps of the time series, as `1s` (0: so that there are up to 60)")
+			propose(cmd, "interval", cobra.NoFileCompletions)
+			o.registerTop(cmd, 10, "list `N` servers and clients; json: all, unless it is given")
+			cmd.Flags().BoolVarP(&isVerbose, "verbose", "v", false, "text: print every counter that is not zero, too")
+			o.registerFilter(cmd)
+			o.registerPage(cmd)
+			o.registerServers(cmd, "count messages of these servers only")
+			o.registerCapture(cmd, captureInstead)
+			o.registerInput(cmd)
+		},
+		check: func(cmd *cobra.Command, _ []string, _ streams) error {
+			listsAll = o.output == "json" && !cmd.Flags().Changed("top")
+			return checkInterval(interval)
+		},
+		start: func(j *job) error {
+			opt := stats.Options{Interval: interval, Top: o.top, Ours: o.ours, Scale: o.scale()}
+			if listsAll {
+				opt.Top = math.MaxInt
+			}
+			all := stats.New(opt)
+			j.cfg.Listener = all
+			j.print = func(run tally.Run) error {
+				s := &render.Stats{Run: run, Summary: *all.Summary(run.Last)}
+				if err := printForm(o, j.io, s, jsonl.AppendStats, text.AppendStats); err != nil || !isVerbose || o.output == "json" {
+					return err
+				}
+				return write(j.io.out, text.AppendCounters(nil, s, o.textOptions(j.io.out)))
+			}
+			return nil
 		},
 	}
-	cmd.ValidArgsFunction = completeCaptures
-	opts.register(cmd)
-	addHabits(cmd, &opts.readOptions)
-	return cmd
 }
 
-func (o *statsOptions) register(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.VarP(cli.OneOf(&o.output, "text", "json"), "output", "o", "text: for people; json: one object")
-	f.DurationVar(&o.interval, "interval", 0, "length of the steps of the time series, as `1s` (0: so that there are up to 60)")
-	f.IntVar(&o.top, "top", o.top, "list `N` servers and clients; json: all, unless it is given")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: print every counter that is not zero, too")
-	o.registerFilter(cmd)
-	o.registerPage(cmd)
-	o.registerServers(cmd, "count messages of these servers only")
-	o.registerCapture(cmd, captureInstead)
-	o.registerInput(cmd)
-	for _, name := range []string{"top", "interval"} {
-		propose(cmd, name, cobra.NoFileCompletions)
-	}
-}
-
-// check returns an error for values that are out of range.
-func (o *statsOptions) check() error {
+// checkInterval returns an error for a step of charts that is too short.
+func checkInterval(step time.Duration) error {
 	const least = time.Millisecond
-	switch {
-	case o.interval != 0 && o.interval < least:
-		return &usageError{fmt.Errorf("--interval %v: at least %v", o.interval, least), "write a length of time, as 500ms, 1s or 5m"}
-	case o.top < 1:
-		return &usageError{fmt.Errorf("--top %d: at least 1 is needed", o.top), "leave it out for ten"}
+	if step != 0 && step < least {
+		return &usageError{fmt.Errorf("--interval %v: at least %v", step, least), "write a length of time, as 500ms, 1s or 5m"}
 	}
-	return o.readOptions.check()
-}
-
-// newCollector returns the collector of statistics that the flags ask for.
-func (o *statsOptions) newCollector() (*stats.Collector, error) {
-	ours, err := o.parseServers()
-	if err != nil {
-		return nil, err
-	}
-	opt := stats.Options{Interval: o.interval, Top: o.top, Ours: ours, Scale: o.scale()}
-	if o.listsAll {
-		opt.Top = math.MaxInt
-	}
-	return stats.New(opt), nil
-}
-
-// summarize reads captures and prints their statistics.
-func summarize(ctx context.Context, opts *statsOptions, args []string, io streams) error {
-	if err := opts.check(); err != nil {
-		return err
-	}
-	all, err := opts.newCollector()
-	if err != nil {
-		return err
-	}
-	j, err := opts.openJob(ctx, args, io)
-	if err != nil {
-		return err
-	}
-	defer j.release()
-	j.cfg.Listener = all
-	j.showsInterrupt = opts.output == "text"
-	return j.runToEnd(func(run tally.Run) error {
-		return opts.print(io.out, &render.Stats{Run: run, Summary: *all.Summary(run.Last)})
-	})
-}
-
-func (o *statsOptions) print(out io.Writer, s *render.Stats) error {
-	if o.output == "json" {
-		return write(out, jsonl.AppendStats(nil, s))
-	}
-	page := text.AppendStats(nil, s, o.textOptions(out))
-	if o.verbose {
-		page = text.AppendCounters(page, s, o.textOptions(out))
-	}
-	return write(out, page)
+	return nil
 }

@@ -28,7 +28,6 @@ import (
 	"qsniff/internal/app/cli"
 	"qsniff/internal/app/terminal"
 	"qsniff/internal/app/top"
-	"qsniff/internal/base/hostset"
 	"qsniff/internal/base/sandbox"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
@@ -47,9 +46,8 @@ type topOptions struct {
 	maxServers int
 
 	// What flags name, read and parsed.
-	playSpeed  float64
-	limits     flood.Thresholds
-	ownServers *hostset.Set // nil: all
+	playSpeed float64
+	limits    flood.Thresholds
 }
 
 func newTop(io streams) *cobra.Command {
@@ -76,7 +74,7 @@ func newTop(io streams) *cobra.Command {
 	f.SortFlags = false
 	opts.registerCapture(cmd, " in place of reading FILE")
 	f.StringVar(&opts.speed, "speed", "1", "play a capture `N` times as fast, from 0.25 to 1000, or max")
-	f.BoolVar(&opts.follow, "follow", false, "go on as the capture, or the ring of files in a folder, grows")
+	f.BoolVar(&opts.follow, "follow", false, followHelp)
 	f.BoolVar(&opts.utc, "utc", false, "times in UTC instead of local time")
 	f.StringVar(&opts.thresholds, "thresholds", "", "take thresholds of floods from `FILE.toml`")
 	f.IntVar(&opts.maxServers, "max-servers", monitor.DefaultServers, "so many servers that --servers does not name get rows of their own, at most `N`")
@@ -136,7 +134,7 @@ func (o *topOptions) prepare(args []string, io streams) error {
 		return err
 	}
 	var err error
-	if o.ownServers, err = o.parseServers(); err != nil {
+	if err = o.parseServers(); err != nil {
 		return err
 	}
 	if err = o.parseOwn(); err != nil {
@@ -292,7 +290,7 @@ func (t *topRun) enterSandbox(settings string) error {
 // begin begins a run of the pipeline. A capture is played from its begin, and at once up to a time.
 func (t *topRun) begin(speed float64, isPaused bool, until int64) (*session, error) {
 	s := &session{done: make(chan struct{})}
-	m := &monitorOptions{readOptions: t.opts.readOptions, ownServers: t.opts.ownServers}
+	m := &monitorOptions{readOptions: t.opts.readOptions}
 	run, cancel := context.WithCancel(t.ctx)
 	s.stop = cancel
 	m.reopenWith(func(live.Change) {}) // the screen has how many are away
@@ -307,14 +305,14 @@ func (t *topRun) begin(speed float64, isPaused bool, until int64) (*session, err
 		cancel()
 		return nil, err
 	}
-	d := &incidents{newDetector(s.cfg.Registry, t.opts.limits, t.opts.scale(), advice.DefaultExpiry, t.opts.ownTools), t.opts.ownServers}
+	d := &incidents{newDetector(s.cfg.Registry, t.opts.limits, t.opts.scale(), advice.DefaultExpiry, t.opts.ownTools), t.opts.ours}
 	s.cfg.WatchesMatches, s.cfg.CountsMessages = true, false
-	mayList := t.opts.ownServers.Has // without --servers, any: whoever looks may be on the way to the servers
-	if t.opts.ownServers == nil {
+	mayList := t.opts.ours.Has // without --servers, any: whoever looks may be on the way to the servers
+	if t.opts.ours == nil {
 		mayList = nil
 	}
-	s.feed = top.NewFeed(&s.cfg, monitor.Options{Servers: t.opts.ownServers.Ends(), MayList: mayList, MaxServers: t.opts.maxServers, Scale: t.opts.scale(), Clock: monotonic},
-		d.Detector, func(in *flood.Incident) bool { return in.IsAt(t.opts.ownServers) }, t.store)
+	s.feed = top.NewFeed(&s.cfg, monitor.Options{Servers: t.opts.ours.Ends(), MayList: mayList, MaxServers: t.opts.maxServers, Scale: t.opts.scale(), Clock: monotonic},
+		d.Detector, func(in *flood.Incident) bool { return in.IsAt(t.opts.ours) }, t.store)
 	if t.live != nil {
 		s.feed.Count = t.live.count
 	}

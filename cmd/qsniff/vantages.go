@@ -17,20 +17,12 @@ import (
 	"qsniff/internal/track/vantages"
 )
 
-// vantagesOptions are the flags of vantages. Those that read has, too, are in readOptions.
-type vantagesOptions struct {
-	readOptions
-	failOn string
-	top    int
-}
-
-func newVantages(s streams) *cobra.Command {
-	opts := &vantagesOptions{readOptions: *readDefaults(), top: 10}
-	cmd := &cobra.Command{
-		Use:     "vantages [flags] FILE FILE...",
-		GroupID: groupTraffic,
-		Short:   "compare answer times in captures of several clients",
-		Long: `vantages compares captures that were made at several clients, the vantages, of the same
+func newVantages() *analysis {
+	o := readDefaults()
+	return &analysis{
+		use:   "vantages [flags] FILE FILE...",
+		short: "compare answer times in captures of several clients",
+		long: `vantages compares captures that were made at several clients, the vantages, of the same
 servers: a file, or a folder of files, for each client. It prints how long answers take
 at each, by kind, and what else shows how long the path to the server is; and it says
 where answers take the same time though the paths do not (LIE-02): a cache at the edge of
@@ -70,10 +62,20 @@ FILE is as in qsniff read; standard input can be one of them.
 
 Exit status: 0 fine, 1 the run failed, 2 wrong usage, 3 --fail-on was reached, 130
 interrupted.`,
-		Example: `  qsniff vantages near.pcap far.pcap
+		example: `  qsniff vantages near.pcap far.pcap
   qsniff vantages --servers 198.18.0.0/15 near.pcap far.pcap
   qsniff vantages -o json near.pcap far.pcap | jq -r 'select(.verdict == "flat") | .server'`,
-		Args: func(_ *cobra.Command, args []string) error {
+		opts: o,
+		flags: func(cmd *cobra.Command) {
+			o.registerOutput(cmd, "text: for people; json: an object with the captures, then an object a line for each server", "text", "json")
+			cmd.Flags().Var(cli.OneOf(&o.failOn, severities[1:]...), "fail-on", "exit with status 3 if there is a finding of this severity or above")
+			o.registerTop(cmd, 10, "text: list `N` servers")
+			o.registerFilter(cmd)
+			o.registerPage(cmd)
+			o.registerServers(cmd, "judge these servers only")
+			o.registerInput(cmd)
+		},
+		args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) < 2:
 				return &usageError{errors.New("vantages: name a capture of each client, two at least"), "qsniff vantages NEAR FAR: captures of the same servers, made at several clients"}
@@ -87,35 +89,12 @@ interrupted.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return compareVantages(cmd.Context(), opts, args, s) },
+		run: func(ctx context.Context, args []string, io streams) error { return compareVantages(ctx, o, args, io) },
 	}
-	cmd.ValidArgsFunction = completeCaptures
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.VarP(cli.OneOf(&opts.output, "text", "json"), "output", "o", "text: for people; json: an object with the captures, then an object a line for each server")
-	f.Var(cli.OneOf(&opts.failOn, severities[1:]...), "fail-on", "exit with status 3 if there is a finding of this severity or above")
-	f.IntVar(&opts.top, "top", opts.top, "text: list `N` servers")
-	opts.registerFilter(cmd)
-	opts.registerPage(cmd)
-	opts.registerServers(cmd, "judge these servers only")
-	opts.registerInput(cmd)
-	addHabits(cmd, &opts.readOptions)
-	propose(cmd, "top", cobra.NoFileCompletions)
-	return cmd
 }
 
 // compareVantages reads captures, one after the other, and prints how servers answer in them.
-func compareVantages(ctx context.Context, opts *vantagesOptions, args []string, s streams) error {
-	ours, err := opts.parseServers()
-	if err != nil {
-		return err
-	}
-	if opts.top < 1 {
-		return &usageError{fmt.Errorf("--top %d: at least 1 is needed", opts.top), "leave it out for ten"}
-	}
-	if err := opts.check(); err != nil {
-		return err
-	}
+func compareVantages(ctx context.Context, opts *readOptions, args []string, s streams) error {
 	if _, _, err := opts.listInputs(args); err != nil { // before anything is read
 		return err
 	}
@@ -138,11 +117,11 @@ func compareVantages(ctx context.Context, opts *vantagesOptions, args []string, 
 			break
 		}
 	}
-	x.Servers = vantages.Compare(all, ours)
-	if err := opts.print(s, x); err != nil {
+	x.Servers = vantages.Compare(all, opts.ours)
+	if err := printForm(opts, s, x, jsonl.AppendVantages, text.AppendVantages); err != nil {
 		return err
 	}
-	if failed == nil && opts.isFailOnReached(x) {
+	if failed == nil && opts.reachesFailOn(x) {
 		return errFailOnReached
 	}
 	return failed
@@ -150,7 +129,7 @@ func compareVantages(ctx context.Context, opts *vantagesOptions, args []string, 
 
 // readVantage reads one capture. Of a capture that is malformed or cut short it returns what could be read, with
 // an error; of one that cannot be read at all, nil.
-func (o *vantagesOptions) readVantage(ctx context.Context, name string, s streams) (*vantages.Capture, render.Vantage, error) {
+func (o *readOptions) readVantage(ctx context.Context, name string, s streams) (*vantages.Capture, render.Vantage, error) {
 	j, err := o.openJob(ctx, []string{name}, s)
 	if err != nil {
 		return nil, render.Vantage{}, err
@@ -183,15 +162,8 @@ func shortNames(paths []string) []string {
 	return names
 }
 
-func (o *vantagesOptions) print(s streams, x *render.Vantages) error {
-	if o.output == "json" {
-		return write(s.out, jsonl.AppendVantages(nil, x))
-	}
-	return write(s.out, text.AppendVantages(nil, x, o.textOptions(s.out)))
-}
-
-// isFailOnReached reports whether there is a finding of the severity of --fail-on or above.
-func (o *vantagesOptions) isFailOnReached(x *render.Vantages) bool {
+// reachesFailOn reports whether there is a finding of the severity of --fail-on or above.
+func (o *readOptions) reachesFailOn(x *render.Vantages) bool {
 	return o.failOn != "" && slices.ContainsFunc(x.Servers, func(s vantages.Server) bool {
 		e, ok := s.Finding()
 		return ok && e.Severity >= severityNamed(o.failOn)
