@@ -10,13 +10,11 @@ import (
 
 var (
 	codeRetryPayload = finding.Code{ID: "A2S-C02", Severity: finding.Error, Fault: finding.Client,
-		Seen:  "A2S_INFO with a challenge but without the text \"Source Engine Query\"",
-		Means: "the retry lost its payload: A2S_INFO wants the text and the challenge after it; only A2S_PLAYER and A2S_RULES carry the challenge alone",
-		Do:    "append the four challenge bytes to the first request and send that",
-		Ref:   "Valve developer wiki, Server queries",
-		Text: func(dst []byte, _ *finding.Expert) []byte {
-			return append(dst, "A2S_INFO without its text \"Source Engine Query\", or with the challenge in the wrong place: it belongs after the text's NUL"...)
-		}}
+		Seen:   "A2S_INFO with a challenge but without the text \"Source Engine Query\"",
+		Means:  "the retry lost its payload: A2S_INFO wants the text and the challenge after it; only A2S_PLAYER and A2S_RULES carry the challenge alone",
+		Do:     "append the four challenge bytes to the first request and send that",
+		Ref:    "Valve developer wiki, Server queries",
+		Format: "A2S_INFO without its text \"Source Engine Query\", or with the challenge in the wrong place: it belongs after the text's NUL"}
 	codeBadChallenge = finding.Code{ID: "A2S-C05", Severity: finding.Error, Fault: finding.Client,
 		Seen:  "a request whose challenge is not 4 bytes",
 		Means: "the client formats the challenge wrongly, often as text, or sends the whole reply back; servers that check challenges do not accept it",
@@ -42,14 +40,10 @@ var (
 			return append(dst, ", 4 are expected"...)
 		}}
 	codePadded = finding.Code{ID: "A2S-C11", Severity: finding.Note, Fault: finding.Client,
-		Seen:  "a request padded with zeros",
-		Means: "the scheme against amplification that Steam tried in November 2020, or a proxy's; some filters drop it",
-		Do:    "send requests without padding",
-		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = append(dst, "request padded with "...)
-			dst = strconv.AppendUint(dst, e.A, 10)
-			return append(dst, " zero bytes"...)
-		}}
+		Seen:   "a request padded with zeros",
+		Means:  "the scheme against amplification that Steam tried in November 2020, or a proxy's; some filters drop it",
+		Do:     "send requests without padding",
+		Format: "request padded with {a} zero bytes"}
 	codeCount = finding.Code{ID: "A2S-S07", Severity: finding.Warn, Fault: finding.Server,
 		Seen:  "the declared count differs from the entries in the reply",
 		Means: "the engine cut the list at its buffer's end, or counts players who are still joining; one or two missing players are usual",
@@ -65,12 +59,10 @@ var (
 			return append(dst, " whole entries"...)
 		}}
 	codeWrongLetter = finding.Code{ID: "A2S-S09", Severity: finding.Error, Fault: finding.Server,
-		Seen:  "a reply with the letter of S2A_RULES that holds four bytes, as a challenge has",
-		Means: "clients read it as what its letter says and fail: a modified server or a cache in front of it mixes its replies up",
-		Do:    "ask once more, as some servers are right the second time; look for plugins and caches that answer queries",
-		Text: func(dst []byte, _ *finding.Expert) []byte {
-			return append(dst, "the letter of S2A_RULES and four bytes, as a challenge has: no rule fits in them"...)
-		}}
+		Seen:   "a reply with the letter of S2A_RULES that holds four bytes, as a challenge has",
+		Means:  "clients read it as what its letter says and fail: a modified server or a cache in front of it mixes its replies up",
+		Do:     "ask once more, as some servers are right the second time; look for plugins and caches that answer queries",
+		Format: "the letter of S2A_RULES and four bytes, as a challenge has: no rule fits in them"}
 	codeGarbage = finding.Code{ID: "A2S-S10", Severity: finding.Error, Fault: finding.Server,
 		Seen:  "an answer of zeros, or one whose header FF FF FF FF is there twice",
 		Means: "a plugin, proxy or cache writes replies wrongly: clients that look at the first bytes drop them",
@@ -83,16 +75,10 @@ var (
 			return append(dst, " bytes of zero in place of an answer"...)
 		}}
 	codeBinary = finding.Code{ID: "A2S-S11", Severity: finding.Note, Fault: finding.Server,
-		Seen:  "rules whose names are binary page numbers, or whose text is not UTF-8",
-		Means: "Arma 3 and DayZ put escaped binary data into the rules; a client that treats them as text breaks it",
-		Do:    "read names and values as bytes",
-		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = strconv.AppendUint(dst, e.A, 10)
-			if e.A == 1 {
-				return append(dst, " rule carries binary data in place of text"...)
-			}
-			return append(dst, " rules carry binary data in place of text"...)
-		}}
+		Seen:   "rules whose names are binary page numbers, or whose text is not UTF-8",
+		Means:  "Arma 3 and DayZ put escaped binary data into the rules; a client that treats them as text breaks it",
+		Do:     "read names and values as bytes",
+		Format: "{a} {a:rule carries|rules carry} binary data in place of text"}
 	codeLimit = finding.Code{ID: "A2S-S12", Severity: finding.Warn, Fault: finding.Server,
 		Seen:  "players or slots at 255, keywords with more than a byte holds, or (a note) more players than slots",
 		Means: "the counts are one byte and wrap; the true ones may stand in the keywords; where only the slots are exceeded the server may as well count who waits, holds a reserved slot or is a bot",
@@ -130,16 +116,10 @@ var (
 			return append(dst, " is missing or cut"...)
 		}}
 	codeDamage = finding.Code{ID: "A2S-S15", Severity: finding.Error, Fault: finding.Server,
-		Seen:  "the data in the binary pages of the rules contradicts itself",
-		Means: "a length or a count in it leads beyond its end: no client can read the rest",
-		Do:    "look for a proxy or cache that rewrites rules; else tell the maker of the game",
-		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = append(dst, "binary rules can be read up to byte "...)
-			dst = strconv.AppendUint(dst, e.A, 10)
-			dst = append(dst, " of "...)
-			dst = strconv.AppendUint(dst, e.B, 10)
-			return append(dst, ": the next value leads beyond the end"...)
-		}}
+		Seen:   "the data in the binary pages of the rules contradicts itself",
+		Means:  "a length or a count in it leads beyond its end: no client can read the rest",
+		Do:     "look for a proxy or cache that rewrites rules; else tell the maker of the game",
+		Format: "binary rules can be read up to byte {a} of {b}: the next value leads beyond the end"}
 	codeEDF = finding.Code{ID: "A2S-S13", Severity: finding.Error, Fault: finding.Server,
 		Seen:  "the extra data flags announce a field that is cut, or bytes follow that no flag announces",
 		Means: "the reply was built or cached wrongly, often one byte short",
@@ -224,14 +204,10 @@ var codeEager = finding.Code{ID: "A2S-C09", Severity: finding.Warn, Fault: findi
 // codeMixed is raised by a request that brings back an older challenge after a newer one, both
 // given for one query: A is the older one, B the newer.
 var codeMixed = finding.Code{ID: "A2S-C10", Severity: finding.Error, Fault: finding.Client,
-	Seen:  "two equal queries of one socket wait at a time, the server sends a challenge to each, and they come back in the opposite order",
-	Means: "several queries to one server share a socket, and each takes the reply that comes next, whose ever it is: answers reach the wrong query or none",
-	Do:    "use a socket for each query, or give each reply to the query that its kind and challenge belong to",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = appendChallenge(append(dst, "challenge "...), e.A)
-		dst = appendChallenge(append(dst, " was given before "...), e.B)
-		return append(dst, " and comes back after it: two equal queries share a socket"...)
-	}}
+	Seen:   "two equal queries of one socket wait at a time, the server sends a challenge to each, and they come back in the opposite order",
+	Means:  "several queries to one server share a socket, and each takes the reply that comes next, whose ever it is: answers reach the wrong query or none",
+	Do:     "use a socket for each query, or give each reply to the query that its kind and challenge belong to",
+	Format: "challenge {a.int} was given before {b.int} and comes back after it: two equal queries share a socket"}
 
 // appendMillis appends a time in nanoseconds as milliseconds.
 func appendMillis(dst []byte, nanos uint64) []byte {
@@ -272,36 +248,26 @@ var codeIgnored = finding.Code{ID: "A2S-C01", Severity: finding.Error, Fault: fi
 // codeForeign is raised by a request with a challenge that the server did not give to
 // this client: A is the one that it gave, B the one sent.
 var codeForeign = finding.Code{ID: "A2S-C03", Severity: finding.Warn, Fault: finding.Client,
-	Seen:  "a request with another challenge than the one that its client was just given",
-	Means: "a stale cache, damage on the way through the client's code, or a challenge of another server; the server will not answer it",
-	Do:    "send back the challenge of the last 0x41 reply from the same server to the same socket",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = appendChallenge(append(dst, "challenge "...), e.B)
-		dst = appendChallenge(append(dst, " was not given to this client, "...), e.A)
-		return append(dst, " was"...)
-	}}
+	Seen:   "a request with another challenge than the one that its client was just given",
+	Means:  "a stale cache, damage on the way through the client's code, or a challenge of another server; the server will not answer it",
+	Do:     "send back the challenge of the last 0x41 reply from the same server to the same socket",
+	Format: "challenge {b.int} was not given to this client, {a.int} was"}
 
 // codeSwapped is raised by a request whose challenge is the one given with its bytes in
 // the opposite order: A is the one given, B the one sent.
 var codeSwapped = finding.Code{ID: "A2S-C04", Severity: finding.Error, Fault: finding.Client,
-	Seen:  "the challenge comes back with its bytes in the opposite order",
-	Means: "the client reads it as a number in one byte order and writes it in the other",
-	Do:    "copy the four bytes as they came; they mean nothing to a client",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = appendChallenge(append(dst, "challenge "...), e.A)
-		return appendChallenge(append(dst, " sent back in the opposite byte order: "...), e.B)
-	}}
+	Seen:   "the challenge comes back with its bytes in the opposite order",
+	Means:  "the client reads it as a number in one byte order and writes it in the other",
+	Do:     "copy the four bytes as they came; they mean nothing to a client",
+	Format: "challenge {a.int} sent back in the opposite byte order: {b.int}"}
 
 // codeRotates is raised by a challenge that answers the right challenge: A is the one
 // brought back, B the new one.
 var codeRotates = finding.Code{ID: "A2S-S03", Severity: finding.Warn, Fault: finding.Server,
-	Seen:  "a request with the right challenge is answered with a different challenge",
-	Means: "challenges live very short, several engines share the address, or a proxy has its own",
-	Do:    "clients: send the new one back, for a bounded number of rounds; servers: make challenges last longer than a round trip",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = appendChallenge(append(dst, "challenge "...), e.A)
-		return appendChallenge(append(dst, " came back and is answered with another: "...), e.B)
-	}}
+	Seen:   "a request with the right challenge is answered with a different challenge",
+	Means:  "challenges live very short, several engines share the address, or a proxy has its own",
+	Do:     "clients: send the new one back, for a bounded number of rounds; servers: make challenges last longer than a round trip",
+	Format: "challenge {a.int} came back and is answered with another: {b.int}"}
 
 // codeUnheeded is raised when A exchanges in a row with one valid challenge ended
 // without an answer, and the server answered others meanwhile.
@@ -321,15 +287,10 @@ var codeUnheeded = finding.Code{ID: "A2S-S02", Severity: finding.Error, Fault: f
 // codeShared is raised when a server gives many addresses one challenge: A is the
 // challenge, B how often it was given << 32 and of how many challenges.
 var codeShared = finding.Code{ID: "A2S-S04", Severity: finding.Warn, Fault: finding.Server,
-	Seen:  "one challenge is given to many addresses",
-	Means: "who knows it can ask with forged addresses: it proves nothing, and the server can be used against others",
-	Do:    "update the plugin, cache or server that gives the challenges; its authors derive them from the client's address and a secret that changes",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = appendChallenge(append(dst, "challenge "...), e.A)
-		dst = strconv.AppendUint(append(dst, " is given to all: "...), e.B>>32, 10)
-		dst = strconv.AppendUint(append(dst, " of "...), e.B&0xffff_ffff, 10)
-		return append(dst, " challenges"...)
-	}}
+	Seen:   "one challenge is given to many addresses",
+	Means:  "who knows it can ask with forged addresses: it proves nothing, and the server can be used against others",
+	Do:     "update the plugin, cache or server that gives the challenges; its authors derive them from the client's address and a secret that changes",
+	Format: "challenge {a.int} is given to all: {b.high} of {b.low} challenges"}
 
 // codePartial is raised when A valid requests for players, or for rules where players
 // are not answered either, stay without an answer; B is ofRules for the latter.
@@ -360,22 +321,18 @@ var codeRuleless = finding.Code{ID: "A2S-S06", Severity: finding.Note, Fault: fi
 
 // codeDemanded is raised by the first challenge of a server in place of information.
 var codeDemanded = finding.Code{ID: "A2S-S01", Severity: finding.Chat, Fault: finding.Server,
-	Seen:  "a request for information is answered with a challenge",
-	Means: "the server sends information only to who proves to be at its address, so that it cannot be used against others; old clients cannot read that",
-	Do:    "nothing; a client that does not show this server must learn to send the challenge back",
-	Ref:   "Valve developer wiki, Server queries",
-	Text: func(dst []byte, _ *finding.Expert) []byte {
-		return append(dst, "this server demands a challenge for information"...)
-	}}
+	Seen:   "a request for information is answered with a challenge",
+	Means:  "the server sends information only to who proves to be at its address, so that it cannot be used against others; old clients cannot read that",
+	Do:     "nothing; a client that does not show this server must learn to send the challenge back",
+	Ref:    "Valve developer wiki, Server queries",
+	Format: "this server demands a challenge for information"}
 
 // codeTwoForms is raised by the second of two replies to one request for information.
 var codeTwoForms = finding.Code{ID: "A2S-S08", Severity: finding.Note, Fault: finding.Server,
-	Seen:  "one request for information, replies in two forms",
-	Means: "the server speaks to old and new clients at once, as with dproto or ReUnion",
-	Do:    "take the last S2A_INFO_SRC and do not treat the other as an error",
-	Text: func(dst []byte, _ *finding.Expert) []byte {
-		return append(dst, "a further form of the answer to the same request"...)
-	}}
+	Seen:   "one request for information, replies in two forms",
+	Means:  "the server speaks to old and new clients at once, as with dproto or ReUnion",
+	Do:     "take the last S2A_INFO_SRC and do not treat the other as an error",
+	Format: "a further form of the answer to the same request"}
 
 // appendChallenge appends a challenge as renderers show it.
 func appendChallenge(dst []byte, v uint64) []byte {

@@ -48,14 +48,10 @@ var (
 // codeWrongPort is raised by queries to port A without an answer, where port B of the same host
 // answers.
 var codeWrongPort = finding.Code{ID: "ASE-01", Severity: finding.Warn, Fault: finding.Client,
-	Seen:  "queries to a port that does not answer, while the port that belongs to it answers on the same host",
-	Means: "the client asks the game's port: servers answer queries at that plus 123, which for Multi Theft Auto is 22126 in place of 22003",
-	Do:    "query the port that answers; players go on joining at the other",
-	Ref:   "MTA ASE.cpp",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = strconv.AppendUint(append(dst, "no answer at port "...), e.A, 10)
-		dst = strconv.AppendUint(append(dst, ": queries are answered at port "...), e.B, 10)
-		return finding.AppendUnsure(append(dst, " of the same host"...), e)
-	}}
+	Seen:   "queries to a port that does not answer, while the port that belongs to it answers on the same host",
+	Means:  "the client asks the game's port: servers answer queries at that plus 123, which for Multi Theft Auto is 22126 in place of 22003",
+	Do:     "query the port that answers; players go on joining at the other",
+	Ref:    "MTA ASE.cpp",
+	Format: "no answer at port {a}: queries are answered at port {b} of the same host{unsure}"}
 
 var codes = []*finding.Code{&codeWrongPort, &codeLength, &codeFlags}

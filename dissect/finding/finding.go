@@ -1,7 +1,7 @@
 // Package finding defines findings, known to users of Wireshark as "expert info": what is
 // wrong or notable in the traffic, how bad it is and whose fault. It contains no finding
 // itself: every stage declares those that it can raise, as Codes, and raises one as an
-// Expert. It is a leaf of the import graph.
+// Expert.
 package finding
 
 import "net/netip"
@@ -49,7 +49,9 @@ type Code struct {
 	Means    string // what it means for the author or the administrator
 	Do       string // what to do about it
 	Ref      string // where to read more, or empty
-	// Text appends the sentence with the numbers of e. It is called only when the
+	// Format is the sentence, with verbs for the numbers: see appendFormat.
+	Format string
+	// Text appends a sentence that no Format can have. It is called only when the
 	// finding is shown.
 	Text func(dst []byte, e *Expert) []byte
 }
@@ -60,13 +62,18 @@ type Expert struct {
 	Code     *Code
 	Severity Severity // as raised: lower than the code's where it rests on absence in a lossy capture
 	Field    int32    // index into the message's fields, or -1 for the whole message
-	A, B     uint64   // numbers for Code.Text, whose meaning the code defines
+	A, B     uint64   // numbers for the sentence, whose meaning the code defines
 	Addr     netip.AddrPort
 	Frames   [2]uint64 // first and last packet of the evidence; 0 if there are none
 }
 
 // AppendText appends the finding's sentence to dst.
-func (e *Expert) AppendText(dst []byte) []byte { return e.Code.Text(dst, e) }
+func (e *Expert) AppendText(dst []byte) []byte {
+	if e.Code.Text != nil {
+		return e.Code.Text(dst, e)
+	}
+	return appendFormat(dst, e.Code.Format, e)
+}
 
 // AppendUnsure appends why the finding is less severe than its code, if it is: packets that
 // the capture lacks may refute it.

@@ -6,7 +6,6 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
-	"qsniff/internal/base/digits"
 )
 
 // codeChain is an error where a question goes on from an address that ended no page: Addr ended the
@@ -51,14 +50,10 @@ var retired = uint64(time.Date(2025, time.October, 1, 0, 0, 0, 0, time.UTC).Unix
 
 // codeUnjoined is raised when a master server answered none of A attempts of a server to join, in B nanoseconds.
 var codeUnjoined = finding.Code{ID: "MST-04", Severity: finding.Warn, Fault: finding.Path,
-	Seen:  "a server that asks a master server for a challenge, at least twice, and never gets one",
-	Means: "the heartbeat, which needs the challenge, is never sent: the server is not in this master's list, and players who use that do not find it. The master is down or retired, or a filter drops its packets",
-	Do:    "owner: let UDP to and from the master's address and port pass (27010 and 27011 of Steam's), and take masters that are gone off the list (setmaster, hl1masters); where another master answers, the server itself is in order",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = strconv.AppendUint(append(dst, "no challenge for "...), e.A, 10)
-		dst = digits.AppendElapsed(append(dst, " attempts to join within "...), int64(e.B), " ")
-		return finding.AppendUnsure(append(dst, ": this master server never got a heartbeat"...), e)
-	}}
+	Seen:   "a server that asks a master server for a challenge, at least twice, and never gets one",
+	Means:  "the heartbeat, which needs the challenge, is never sent: the server is not in this master's list, and players who use that do not find it. The master is down or retired, or a filter drops its packets",
+	Do:     "owner: let UDP to and from the master's address and port pass (27010 and 27011 of Steam's), and take masters that are gone off the list (setmaster, hl1masters); where another master answers, the server itself is in order",
+	Format: "no challenge for {a} attempts to join within {b.elapsed}: this master server never got a heartbeat{unsure}"}
 
 // codeSilent is raised when a master server left A exchanges in a row without an answer; B is
 // the Unix time in seconds.

@@ -19,13 +19,10 @@ var (
 			return append(dst, "login refused: wrong password"...)
 		}}
 	codeBanned = finding.Code{ID: "RCN-22", Severity: finding.Warn, Fault: finding.Client,
-		Seen:  "a refused login, and a text of the server before it that says that the address is banned",
-		Means: "the server bans an address after wrong passwords, 10 in Source engines, and then refuses the right one, too: the password may be right",
-		Do:    "owner: remove the ban (removeip ADDRESS, or writeip and banned_ip.cfg), and find the tool with the old password first; client: show the server's text, do not say \"wrong password\", and stop trying",
-		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = strconv.AppendUint(append(dst, "login refused: the address is banned, as the "...), e.A, 10)
-			return append(dst, " bytes of text before it say"...)
-		}}
+		Seen:   "a refused login, and a text of the server before it that says that the address is banned",
+		Means:  "the server bans an address after wrong passwords, 10 in Source engines, and then refuses the right one, too: the password may be right",
+		Do:     "owner: remove the ban (removeip ADDRESS, or writeip and banned_ip.cfg), and find the tool with the old password first; client: show the server's text, do not say \"wrong password\", and stop trying",
+		Format: "login refused: the address is banned, as the {a} bytes of text before it say"}
 	codeTwoOpen = finding.Code{ID: "RCN-21", Severity: finding.Note, Fault: finding.Client,
 		Seen:  "a command with the id of another one that has no answer yet",
 		Means: "replies carry the id and nothing else: which command the next one answers cannot be determined, and parts of one may be taken for the other's",
@@ -93,14 +90,10 @@ var (
 			return append(dst, "command before the login was answered"...)
 		}}
 	codeNoMirror = finding.Code{ID: "RCN-05", Severity: finding.Note, Fault: finding.Server,
-		Seen:  "a reply to a later request, while an end probe has no answer",
-		Means: "only servers of the Source engine and some that copy it send an empty packet of type 0 back",
-		Do:    "find the end of replies in another way: a second command, a full packet followed by a shorter one, time",
-		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = append(dst, "end probe with id "...)
-			dst = strconv.AppendInt(dst, int64(int32(e.A)), 10)
-			return append(dst, " was not mirrored"...)
-		}}
+		Seen:   "a reply to a later request, while an end probe has no answer",
+		Means:  "only servers of the Source engine and some that copy it send an empty packet of type 0 back",
+		Do:     "find the end of replies in another way: a second command, a full packet followed by a shorter one, time",
+		Format: "end probe with id {a.int} was not mirrored"}
 	codeSameID = finding.Code{ID: "RCN-14", Severity: finding.Note, Fault: finding.Client,
 		Seen:  "an answer with the id of several requests, one of them an end probe without an answer",
 		Means: "the ids cannot decide whether it goes on with the reply before it or answers the next command: order and sizes suggest what is shown",
@@ -114,12 +107,10 @@ var (
 			return append(dst, " cannot decide: taken for a part of the reply before, may answer the next command"...)
 		}}
 	codeClearText = finding.Code{ID: "RCN-08", Severity: finding.Warn, Fault: finding.Path,
-		Seen:  "a login from or to a public address",
-		Means: "everybody on the way can read the password: RCON has no encryption",
-		Do:    "change the password; then reach the console through a VPN or an SSH tunnel only, and close its TCP port to the Internet in the firewall",
-		Text: func(dst []byte, _ *finding.Expert) []byte {
-			return append(dst, "password in clear text over a public path"...)
-		}}
+		Seen:   "a login from or to a public address",
+		Means:  "everybody on the way can read the password: RCON has no encryption",
+		Do:     "change the password; then reach the console through a VPN or an SSH tunnel only, and close its TCP port to the Internet in the firewall",
+		Format: "password in clear text over a public path"}
 	codeSize = finding.Code{ID: "RCN-09", Severity: finding.Error, Fault: finding.Server,
 		Seen:  "a size that cannot be, or a packet larger than the engine sends",
 		Means: "below 10 or above 1 MiB the sender lost its place in the stream or speaks another protocol; from 4,107 on many clients give up",
@@ -136,15 +127,10 @@ var (
 			return append(dst, " is impossible: 10 to 1,048,572 are allowed"...)
 		}}
 	codeCharacters = finding.Code{ID: "RCN-11", Severity: finding.Note, Fault: finding.Server,
-		Seen:  "a size that counts characters instead of bytes",
-		Means: "the server measures its text before encoding it, as Palworld does: clients that read as many bytes lose the end of the packet and their place in the stream",
-		Do:    "measure the encoded text; clients: read on to the two NULs",
-		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = append(dst, "size counts characters: "...)
-			dst = strconv.AppendUint(dst, e.A, 10)
-			dst = append(dst, ", the bytes are "...)
-			return strconv.AppendUint(dst, e.B, 10)
-		}}
+		Seen:   "a size that counts characters instead of bytes",
+		Means:  "the server measures its text before encoding it, as Palworld does: clients that read as many bytes lose the end of the packet and their place in the stream",
+		Do:     "measure the encoded text; clients: read on to the two NULs",
+		Format: "size counts characters: {a}, the bytes are {b}"}
 	codeShortBody = finding.Code{ID: "RCN-19", Severity: finding.Warn, Fault: finding.Server,
 		Seen:  "a size above the bytes of its packet, which ends with its two NULs before that",
 		Means: "the server counts the bytes of its text and then sends as many as the text has characters (Palworld with names that are not ASCII): the rest of the text is lost, and a client that reads as many bytes waits, or swallows the next answer",
@@ -178,24 +164,15 @@ var (
 			return append(dst, ": the last NUL is not counted"...)
 		}}
 	codeStray = finding.Code{ID: "RCN-12", Severity: finding.Note, Fault: finding.Server,
-		Seen:  "seven bytes without a header after the answer to an end probe",
-		Means: "Squad's server ends the answer so: clients that read them as a size of 256 wait for ever",
-		Do:    "after an empty packet of type 0, skip bytes 00 01 00 00 00 and the two that follow",
-		Text: func(dst []byte, _ *finding.Expert) []byte {
-			return append(dst, "seven bytes without a header after an empty packet"...)
-		}}
+		Seen:   "seven bytes without a header after the answer to an end probe",
+		Means:  "Squad's server ends the answer so: clients that read them as a size of 256 wait for ever",
+		Do:     "after an empty packet of type 0, skip bytes 00 01 00 00 00 and the two that follow",
+		Format: "seven bytes without a header after an empty packet"}
 	codeTerminators = finding.Code{ID: "RCN-13", Severity: finding.Note, Fault: finding.Server,
-		Seen:  "a packet that does not end with exactly two NULs",
-		Means: "its size is wrong by a byte or two, or the sender forgets a NUL or writes one too many",
-		Do:    "end the body with a NUL, then one for the empty second text, and count both in the size",
-		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = append(dst, "ends with "...)
-			dst = strconv.AppendUint(dst, e.A, 10)
-			if e.A == 1 {
-				return append(dst, " NUL, not 2"...)
-			}
-			return append(dst, " NULs, not 2"...)
-		}}
+		Seen:   "a packet that does not end with exactly two NULs",
+		Means:  "its size is wrong by a byte or two, or the sender forgets a NUL or writes one too many",
+		Do:     "end the body with a NUL, then one for the empty second text, and count both in the size",
+		Format: "ends with {a} {a:NUL|NULs}, not 2"}
 )
 
 // B of RCN-09: what is wrong with the size.
@@ -230,10 +207,7 @@ var codeGuessing = finding.Code{ID: "RCN-07", Severity: finding.Error, Fault: fi
 // codeStale is raised by refused logins with one password from one address: A is how
 // many.
 var codeStale = finding.Code{ID: "RCN-10", Severity: finding.Note, Fault: finding.Client,
-	Seen:  "refused logins from one address, all with the same password",
-	Means: "a tool that was not told of the new password goes on trying the old one; some servers ban its address for that",
-	Do:    "find the tool at that address, and give it the new password or end it",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = strconv.AppendUint(dst, e.A, 10)
-		return append(dst, " refused logins from this address, all with the same password"...)
-	}}
+	Seen:   "refused logins from one address, all with the same password",
+	Means:  "a tool that was not told of the new password goes on trying the old one; some servers ban its address for that",
+	Do:     "find the tool at that address, and give it the new password or end it",
+	Format: "{a} refused logins from this address, all with the same password"}

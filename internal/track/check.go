@@ -2,24 +2,19 @@ package track
 
 import (
 	"math/bits"
-	"strconv"
 	"time"
 
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
-	"qsniff/internal/base/digits"
 )
 
 // LateReply is raised by a reply that came after the wait for it was over: A is the time since
 // the last request, in nanoseconds.
 var LateReply = finding.Code{ID: "NET-05", Severity: finding.Note, Fault: finding.Path,
-	Seen:  "a reply more than 3 s after the last request that it can answer",
-	Means: "most clients have stopped waiting by then, and show the server as offline though it answers",
-	Do:    "look for the delay on the path or in the server, or raise the client's time-out",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = strconv.AppendUint(append(dst, "reply "...), e.A/1e6, 10)
-		return append(dst, " ms after the last request"...)
-	}}
+	Seen:   "a reply more than 3 s after the last request that it can answer",
+	Means:  "most clients have stopped waiting by then, and show the server as offline though it answers",
+	Do:     "look for the delay on the path or in the server, or raise the client's time-out",
+	Format: "reply {a.ms} ms after the last request"}
 
 // pairCodes returns the findings that a protocol declares about several messages
 // together; none if the protocol is unknown.
@@ -157,24 +152,18 @@ func (x *Exchanges) checkLate(m *Message, e *exchange) {
 // CaptureDamaged is raised where a stretch of a capture could not be read: A is the number of
 // bytes that were skipped. The detail is where and why.
 var CaptureDamaged = finding.Code{ID: "CAP-01", Severity: finding.Warn, Fault: finding.Capture,
-	Seen:  "a part of the capture file could not be read",
-	Means: "packets are missing: what looks like loss or silence after this place may be the file's fault",
-	Do:    "capture again, or copy the file again: it is cut, or bytes in it are corrupted",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = append(dst, "capture incomplete: "...)
-		dst = strconv.AppendUint(dst, e.A, 10)
-		return append(append(dst, digits.Noun(e.A, " byte", " bytes")...), " could not be read, packets are missing: "...)
-	}}
+	Seen:   "a part of the capture file could not be read",
+	Means:  "packets are missing: what looks like loss or silence after this place may be the file's fault",
+	Do:     "capture again, or copy the file again: it is cut, or bytes in it are corrupted",
+	Format: "capture incomplete: {a} {a:byte|bytes} could not be read, packets are missing: "}
 
 // Refused is raised by an ICMP error that quotes a query or a reply: A is its
 // type and B its code. The detail is their meaning and the quoted packet.
 var Refused = finding.Code{ID: "NET-04", Severity: finding.Error, Fault: finding.Server,
-	Seen:  "an ICMP error that quotes a query or a reply",
-	Means: "it did not arrive: of a query, nothing listens on that port, or a firewall rejects it; of a reply, the client has closed its port, often because it stopped waiting",
-	Do:    "of a query, check the port (the query port is often not the game port), whether the server runs, and the firewall of the host that sent the error; of a reply, look how late it was",
-	Text: func(dst []byte, _ *finding.Expert) []byte {
-		return append(dst, "ICMP error: "...)
-	}}
+	Seen:   "an ICMP error that quotes a query or a reply",
+	Means:  "it did not arrive: of a query, nothing listens on that port, or a firewall rejects it; of a reply, the client has closed its port, often because it stopped waiting",
+	Do:     "of a query, check the port (the query port is often not the game port), whether the server runs, and the firewall of the host that sent the error; of a reply, look how late it was",
+	Format: "ICMP error: "}
 
 // Codes returns the findings of this package. Findings that belong to a protocol are declared
 // by the protocol, see dissect.PairCodes.
@@ -184,30 +173,24 @@ func Codes() []*finding.Code {
 
 // Misfit is raised by a datagram whose UDP length does not fit its IP packet.
 var Misfit = finding.Code{ID: "NET-09", Severity: finding.Error, Fault: finding.Client,
-	Seen:  "a datagram whose length in the UDP header is 0 over IPv4, or above what its IP packet has",
-	Means: "the receiver's system drops it (Linux does) and no program gets it: it is no request of an exchange, and its answer does not come",
-	Do:    "look at the program that made the packet; a server's own socket sends no such datagrams, so it was made by hand, or something on the way changed it",
-	Text: func(dst []byte, _ *finding.Expert) []byte {
-		return append(dst, "the UDP length does not fit the IP packet: the receiver drops it"...)
-	}}
+	Seen:   "a datagram whose length in the UDP header is 0 over IPv4, or above what its IP packet has",
+	Means:  "the receiver's system drops it (Linux does) and no program gets it: it is no request of an exchange, and its answer does not come",
+	Do:     "look at the program that made the packet; a server's own socket sends no such datagrams, so it was made by hand, or something on the way changed it",
+	Format: "the UDP length does not fit the IP packet: the receiver drops it"}
 
 // RefusedInWords is raised by a text that a server sends in place of an answer. The detail is the text.
 var RefusedInWords = finding.Code{ID: "NET-11", Severity: finding.Warn, Fault: finding.Server,
-	Seen:  "a text for the console, in place of the answer to a query",
-	Means: "the server refuses this client, and says why: most often its address is banned, which nobody sees in a server browser, where the server only looks offline",
-	Do:    "owner: remove the ban of the address if it is a monitor's (removeip ADDRESS, listip); client: show the text, and count the query as refused, not as lost",
-	Text: func(dst []byte, _ *finding.Expert) []byte {
-		return append(dst, "the server refused"...)
-	}}
+	Seen:   "a text for the console, in place of the answer to a query",
+	Means:  "the server refuses this client, and says why: most often its address is banned, which nobody sees in a server browser, where the server only looks offline",
+	Do:     "owner: remove the ban of the address if it is a monitor's (removeip ADDRESS, listip); client: show the text, and count the query as refused, not as lost",
+	Format: "the server refused"}
 
 // RefusedForPace is RefusedInWords where the text says that the client asks too often.
 var RefusedForPace = finding.Code{ID: "NET-12", Severity: finding.Warn, Fault: finding.Client,
-	Seen:  "a text for the console, in place of the answer to a query, that says that the client asks too often",
-	Means: "the server limits how often an address may ask; several programs behind one address count as one",
-	Do:    "client: ask less often, and wait after such a text; owner: raise the limit (sv_max_queries_sec) if the client is a monitor of yours",
-	Text: func(dst []byte, _ *finding.Expert) []byte {
-		return append(dst, "the server refused, as the client asks too often"...)
-	}}
+	Seen:   "a text for the console, in place of the answer to a query, that says that the client asks too often",
+	Means:  "the server limits how often an address may ask; several programs behind one address count as one",
+	Do:     "client: ask less often, and wait after such a text; owner: raise the limit (sv_max_queries_sec) if the client is a monitor of yours",
+	Format: "the server refused, as the client asks too often"}
 
 // jumpDetector detects that the clock which stamps packets was set forward: then the stamps
 // jump, but the time that passes on live traffic (Age) does not.

@@ -2,7 +2,6 @@ package track
 
 import (
 	"slices"
-	"strconv"
 
 	"qsniff/dissect/finding"
 )
@@ -11,31 +10,17 @@ import (
 // proven nothing: A is how many << 8 and the index of their kind, B a hundred times the bytes that
 // went out for each byte of the requests.
 var OpenAmplifier = finding.Code{ID: "DOS-A01", Severity: finding.Error, Fault: finding.Server,
-	Seen:  "at least 20 full answers of one kind to at least 3 addresses that had brought no challenge back, with more bytes than the requests",
-	Means: "whoever forges an address can have these answers sent there: the server can be used against others",
-	Do:    "have the server demand a challenge for this kind of query, or a cache before it that does; qsniff floods has the rules that limit the answers until then",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = strconv.AppendUint(dst, e.A>>8, 10)
-		dst = append(append(dst, " answers with "...), [...]string{"information", "players", "rules"}[min(e.A&0xff, queryRules)]...)
-		return appendGain(dst, e.B)
-	}}
+	Seen:   "at least 20 full answers of one kind to at least 3 addresses that had brought no challenge back, with more bytes than the requests",
+	Means:  "whoever forges an address can have these answers sent there: the server can be used against others",
+	Do:     "have the server demand a challenge for this kind of query, or a cache before it that does; qsniff floods has the rules that limit the answers until then",
+	Format: "{a.above} answers with {a.byte?information|players|rules} went to at least 3 addresses that had proven nothing, {b.hundredths} times the bytes of the requests"}
 
 // ObsoleteAmplifier is OpenAmplifier for answers to obsolete requests.
 var ObsoleteAmplifier = finding.Code{ID: "DOS-A02", Severity: finding.Error, Fault: finding.Server,
-	Seen:  "at least 20 answers to obsolete requests of at least 3 addresses, with more bytes than the requests",
-	Means: "these requests cannot bring a challenge: whoever forges an address can have the answers sent there",
-	Do:    "update the server or proxy, or drop such requests before it: clients of today do not send them",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		return appendGain(append(strconv.AppendUint(dst, e.A>>8, 10), " answers to obsolete requests"...), e.B)
-	}}
-
-// appendGain appends to whom answers went, and how many bytes for each one of the requests: a
-// hundredth of gain.
-func appendGain(dst []byte, gain uint64) []byte {
-	dst = append(dst, " went to at least 3 addresses that had proven nothing, "...)
-	dst = strconv.AppendFloat(dst, float64(gain)/100, 'f', 2, 64)
-	return append(dst, " times the bytes of the requests"...)
-}
+	Seen:   "at least 20 answers to obsolete requests of at least 3 addresses, with more bytes than the requests",
+	Means:  "these requests cannot bring a challenge: whoever forges an address can have the answers sent there",
+	Do:     "update the server or proxy, or drop such requests before it: clients of today do not send them",
+	Format: "{a.above} answers to obsolete requests went to at least 3 addresses that had proven nothing, {b.hundredths} times the bytes of the requests"}
 
 // amplifiers finds servers that can be used against others: they answer at length whoever asks.
 type amplifiers struct {

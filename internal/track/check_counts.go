@@ -26,13 +26,10 @@ var Counts = finding.Code{ID: "LIE-03", Severity: finding.Warn, Fault: finding.S
 
 // Unlisted is Counts where the list has one entry or none: A players are counted, B listed.
 var Unlisted = finding.Code{ID: "LIE-09", Severity: finding.Note, Fault: finding.Server,
-	Seen:  "players are counted, and the list of players is empty or has one entry, three times in a row",
-	Means: "the server does not tell who plays, as some games and settings have it, or nobody plays",
-	Do:    "do not take the list for complete, nor the count for proven",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = strconv.AppendUint(dst, e.A, 10)
-		return strconv.AppendUint(append(dst, " players by the count, and in the list "...), e.B, 10)
-	}}
+	Seen:   "players are counted, and the list of players is empty or has one entry, three times in a row",
+	Means:  "the server does not tell who plays, as some games and settings have it, or nobody plays",
+	Do:     "do not take the list for complete, nor the count for proven",
+	Format: "{a} players by the count, and in the list {b}"}
 
 // Same is raised where a server counted A players for B nanoseconds, and never more or fewer.
 var Same = finding.Code{ID: "LIE-07", Severity: finding.Note, Fault: finding.Server,

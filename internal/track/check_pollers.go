@@ -1,25 +1,19 @@
 package track
 
 import (
-	"strconv"
 	"time"
 
 	"qsniff/dissect/finding"
-	"qsniff/internal/base/digits"
 	"qsniff/internal/base/lru"
 )
 
 // MonitorUnanswered is raised where A polls in a row of one client stay without an answer, one
 // every B nanoseconds, and the server answers others meanwhile.
 var MonitorUnanswered = finding.Code{ID: "MON-01", Severity: finding.Warn, Fault: finding.Path,
-	Seen:  "polls that come at a fixed time stay without an answer, and the server answers the same question of others between them",
-	Means: "the client, as a monitor, takes a server for dead that works: a filter or a limit drops its requests, or they get lost",
-	Do:    "do not restart the server for that; let the monitor's address pass, and have it wait longer; qsniff polls shows what became of its requests",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = strconv.AppendUint(dst, e.A, 10)
-		dst = digits.AppendElapsed(append(dst, " polls in a row without an answer, one every "...), int64(e.B), " ")
-		return finding.AppendUnsure(append(dst, ", while the server answers others"...), e)
-	}}
+	Seen:   "polls that come at a fixed time stay without an answer, and the server answers the same question of others between them",
+	Means:  "the client, as a monitor, takes a server for dead that works: a filter or a limit drops its requests, or they get lost",
+	Do:     "do not restart the server for that; let the monitor's address pass, and have it wait longer; qsniff polls shows what became of its requests",
+	Format: "{a} polls in a row without an answer, one every {b.elapsed}, while the server answers others{unsure}"}
 
 // pollers finds monitors that a server leaves without answers while it answers others.
 type pollers struct {

@@ -3,7 +3,6 @@ package track
 import (
 	"net/netip"
 	"slices"
-	"strconv"
 
 	"qsniff/dissect/finding"
 )
@@ -11,15 +10,10 @@ import (
 // OneAddress is raised when all A answers of a server went to one private address, Addr, at B
 // ports or more.
 var OneAddress = finding.Code{ID: "NET-03", Severity: finding.Warn, Fault: finding.Middlebox,
-	Seen:  "all queries that a server answered came from one private address, from several ports",
-	Means: "if more than one client asks, a bridge of containers or a proxy before the server replaces their addresses: limits by address then take all clients for one, and bans hit all",
-	Do:    "give the container the network of its host, or have the proxy keep the clients' addresses; if this is one program that asks from a new port each time, nothing is wrong",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = strconv.AppendUint(append(dst, "all "...), e.A, 10)
-		dst = e.Addr.Addr().AppendTo(append(dst, " queries answered so far came from the private address "...))
-		dst = strconv.AppendUint(append(dst, ", from at least "...), e.B, 10)
-		return append(dst, " ports"...)
-	}}
+	Seen:   "all queries that a server answered came from one private address, from several ports",
+	Means:  "if more than one client asks, a bridge of containers or a proxy before the server replaces their addresses: limits by address then take all clients for one, and bans hit all",
+	Do:     "give the container the network of its host, or have the proxy keep the clients' addresses; if this is one program that asks from a new port each time, nothing is wrong",
+	Format: "all {a} queries answered so far came from the private address {host}, from at least {b} ports"}
 
 // soleClients finds servers whose clients all have one private address.
 type soleClients struct {

@@ -1,7 +1,6 @@
 package track
 
 import (
-	"strconv"
 	"time"
 
 	"qsniff/dissect"
@@ -12,15 +11,10 @@ import (
 // Elsewhere is raised by a reply from another address or port than the one that the
 // client asked: Addr is its source, A the time since the request in nanoseconds.
 var Elsewhere = finding.Code{ID: "NET-01", Severity: finding.Error, Fault: finding.Server,
-	Seen:  "a reply to what a client asked, from another address or port than the one it asked",
-	Means: "the server has several addresses and answers from the wrong one, or NAT changes the port; most clients drop such a reply, and firewalls do",
-	Do:    "bind the server to the address that clients ask, or let the router translate replies back",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = e.Addr.AppendTo(append(dst, "a reply came from "...))
-		dst = append(dst, ", which this client did not ask, "...)
-		dst = strconv.AppendUint(dst, e.A/1e6, 10)
-		return finding.AppendUnsure(append(dst, " ms after the request"...), e)
-	}}
+	Seen:   "a reply to what a client asked, from another address or port than the one it asked",
+	Means:  "the server has several addresses and answers from the wrong one, or NAT changes the port; most clients drop such a reply, and firewalls do",
+	Do:     "bind the server to the address that clients ask, or let the router translate replies back",
+	Format: "a reply came from {addr}, which this client did not ask, {a.ms} ms after the request{unsure}"}
 
 // strays finds replies that nobody requested, at least not of their server.
 type strays struct {
@@ -253,14 +247,10 @@ func (c *strays) findQuestion(f *view) (best question, ok bool) {
 // Unrequested is raised where a server sends A replies within B nanoseconds to a host that asked
 // nobody.
 var Unrequested = finding.Code{ID: "LIE-01", Severity: finding.Warn, Fault: finding.Server,
-	Seen:  "at least 5 replies with information within a second, from one server to a host that asked no server in the 10 s before",
-	Means: "replies that nobody requested make a server look near or full in some clients, or somebody asks in the host's name; they can be forged, too",
-	Do:    "capture at the server: requests in the host's name there mean reflection, none that it sends by itself or that the replies are forged",
-	Text: func(dst []byte, e *finding.Expert) []byte {
-		dst = strconv.AppendUint(dst, e.A, 10)
-		dst = strconv.AppendUint(append(dst, " replies with information within "...), e.B/1e6, 10)
-		return finding.AppendUnsure(append(dst, " ms, to a host that asked nobody in the 10 s before"...), e)
-	}}
+	Seen:   "at least 5 replies with information within a second, from one server to a host that asked no server in the 10 s before",
+	Means:  "replies that nobody requested make a server look near or full in some clients, or somebody asks in the host's name; they can be forged, too",
+	Do:     "capture at the server: requests in the host's name there mean reflection, none that it sends by itself or that the replies are forged",
+	Format: "{a} replies with information within {b.ms} ms, to a host that asked nobody in the 10 s before{unsure}"}
 
 // unrequested is the replies of a server to an address that asked for none. Under the key of no
 // server it is what all servers together sent to the address.

@@ -58,16 +58,11 @@ var (
 	// IDReused: A is the id, B is how many parts the unfinished set had.
 	IDReused = &finding.Code{
 		ID: "SPL-04", Severity: finding.Warn, Fault: finding.Server,
-		Seen:  "A new message began with the id of one that was not complete.",
-		Means: "Clients that key by id alone join parts of both messages.",
-		Do:    "Clients: start anew when part 0 differs. Servers: count ids up, do not restart them per reply.",
-		Ref:   wiki,
-		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = append(dst, "a new message took over id "...)
-			dst = strconv.AppendUint(dst, e.A, 10)
-			dst = append(dst, " when "...)
-			return appendCount(dst, e.B, "part had come", "parts had come")
-		},
+		Seen:   "A new message began with the id of one that was not complete.",
+		Means:  "Clients that key by id alone join parts of both messages.",
+		Do:     "Clients: start anew when part 0 differs. Servers: count ids up, do not restart them per reply.",
+		Ref:    wiki,
+		Format: "a new message took over id {a} when {b} {b:part had|parts had} come",
 	}
 
 	// FormInferred: A is the wire.Engine that was chosen, B is 1 if earlier
@@ -132,17 +127,11 @@ var (
 	// ToServer: A is the part's number, B the total.
 	ToServer = &finding.Code{
 		ID: "SPL-09", Severity: finding.Warn, Fault: finding.Client,
-		Seen:  "A split part (FE FF FF FF) sent towards a query port.",
-		Means: "No client has to split a query. It is an attack tool that aims at the reassembly of old engines, or a confused client.",
-		Do:    "Drop FE FF FF FF towards query ports at the firewall.",
-		Ref:   wiki,
-		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = append(dst, "part "...)
-			dst = strconv.AppendUint(dst, e.A, 10)
-			dst = append(dst, " of a split message ("...)
-			dst = appendCount(dst, e.B, "part", "parts")
-			return append(dst, " in all) sent to a server"...)
-		},
+		Seen:   "A split part (FE FF FF FF) sent towards a query port.",
+		Means:  "No client has to split a query. It is an attack tool that aims at the reassembly of old engines, or a confused client.",
+		Do:     "Drop FE FF FF FF towards query ports at the firewall.",
+		Ref:    wiki,
+		Format: "part {a} of a split message ({b} {b:part|parts} in all) sent to a server",
 	}
 
 	// BadHeader: A is the byte after the id, B the one after that or 0.
@@ -163,13 +152,11 @@ var (
 	// Randomised has no numbers.
 	Randomised = &finding.Code{
 		ID: "SPL-11", Severity: finding.Note, Fault: finding.Server,
-		Seen:  "A compressed message whose bzip2 stream has a randomised block.",
-		Means: "The stream is legal and of a kind that encoders ceased to write: libbz2 and what is built on it decode it, decoders in Go and others refuse it. qsniff shows its compressed bytes.",
-		Do:    "Compress with a current bzip2, or with none: more clients read that.",
-		Ref:   wiki,
-		Text: func(dst []byte, _ *finding.Expert) []byte {
-			return append(dst, "randomised bzip2 block, which libbz2 decodes and qsniff does not"...)
-		},
+		Seen:   "A compressed message whose bzip2 stream has a randomised block.",
+		Means:  "The stream is legal and of a kind that encoders ceased to write: libbz2 and what is built on it decode it, decoders in Go and others refuse it. qsniff shows its compressed bytes.",
+		Do:     "Compress with a current bzip2, or with none: more clients read that.",
+		Ref:    wiki,
+		Format: "randomised bzip2 block, which libbz2 decodes and qsniff does not",
 	}
 )
 

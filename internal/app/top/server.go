@@ -720,7 +720,7 @@ func (c *counter) add(x *track.Found, frame uint64) {
 	y := &c.findings[i]
 	y.count++
 	y.severity = max(y.severity, x.Severity)
-	y.last, y.frame = string(append(x.Code.Text(nil, &x.Expert), x.Detail...)), frame
+	y.last, y.frame = string(append(x.AppendText(nil), x.Detail...)), frame
 }
 
 // messagesOf returns the messages of an exchange, or of a connection, in their order: at most
