@@ -74,6 +74,25 @@ func TestProof(t *testing.T) {
 	}
 }
 
+// TestIsPlain: a first part whose payload begins with FF FF FF FF is a message, unless a compressed stream follows
+// its declared size and sum.
+func TestIsPlain(t *testing.T) {
+	const head, size, bz = "feffffff 97280080 01 00", " ffffffff 27cf8e92", " 425a6839 314159265359"
+	for in, want := range map[string]bool{
+		head + " ffffffff 45":               true,
+		head + " ffffffff 4541424344454647": true,
+		head + size:                         true,
+		head + size + " 425a6839":           true,
+		head + size + bz:                    false,
+		head + " ffffff":                    false,
+		head + " 00000000 45":               false,
+	} {
+		if got := wire.IsPlain(hextest.Bytes(t, in), wire.SourceOld); got != want {
+			t.Errorf("%s: %t, want %t", in, got, want)
+		}
+	}
+}
+
 func TestGuess(t *testing.T) {
 	tests := []struct {
 		name, in string
