@@ -153,7 +153,7 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 	f.VarP(cli.OneOf(&o.output, slices.Concat([]string{"text", "json"}, ruleForms, []string{formTOML})...), "output", "o",
 		"text: for people; json: an incident a line; nft, iptables: rules against warnings and alerts, for nft -f and for sh; xdp-filter, ovh, path: what these can do of them; toml: a file of thresholds, with --explain")
 	f.BoolVar(&o.explain, "explain", false, "print the rules and the values they were compared with; without FILE, all rules and thresholds")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: print notes in full, too")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: all that is known, advice and what was tried")
 	f.Var(cli.OneOf(&o.level, levels...), "level", "list incidents of this level and above")
 	o.registerPage(cmd)
 	o.registerServers(cmd, "list incidents at these targets only")

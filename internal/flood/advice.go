@@ -18,6 +18,11 @@ type Advice struct {
 	Words    []string // paragraphs without line breaks: what to do, limits, settings of servers
 	Rules    Rules    // nil where no filter helps
 	Measured string   // sentences: what Rules would have done to the capture; empty without Rules
+	Veto     string   // sentences of Words: why the rules hardly help, or cost much; empty where they are good
+	// Tried is how many packets of the flood followed its detection in the capture, and Dropped how many of
+	// these the lines for nftables would have dropped; 0 where they could not be tried.
+	Tried, Dropped uint64
+	TooFew         string // a sentence after that, with a blank before it, where Tried are too few to show what a limit does
 	// ProvenFirst is set where Rules would have touched too many clients that had proved their
 	// address, and few where those who did so before pass first.
 	ProvenFirst bool

@@ -71,6 +71,12 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 	case p.numRules > 0:
 		x := flood.Advice{Words: words, Rules: &p, Measured: c.describe() + c.describeShortness() + describeOthers(others),
 			ProvenFirst: c != nil && c.rank() == rankProvenFirst}
+		if len(veto) > 0 {
+			x.Veto = veto[0]
+		}
+		if c != nil && !c.isSampled {
+			x.Tried, x.Dropped, x.TooFew = c.Flood, c.FloodDropped, c.describeShortness()
+		}
 		if c != nil && c.hasCost() {
 			x.Cost = new(flood.CostOf(c.losses))
 			if n := len(c.losses.All); n <= a.listable {
@@ -80,7 +86,11 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 		}
 		return x
 	}
-	return flood.Advice{Words: words}
+	x := flood.Advice{Words: words}
+	if len(veto) > 0 {
+		x.Veto = veto[0]
+	}
+	return x
 }
 
 // describe returns what the lines for nftables would have done, in sentences.

@@ -16,12 +16,12 @@ import (
 // FloodOptions choose what AppendFloods prints besides the verdict, the table, and the
 // warnings and alerts.
 type FloodOptions struct {
-	Verbose bool // incidents of level info are printed in full, too
+	Verbose bool // all that is known of each incident, the advice, and what was tried
 	Explain bool // as Verbose, and each with its rule and the values that it rests on
 }
 
-// AppendFloods appends the incidents of a run for people to read: the verdict, a table,
-// and a block for each warning and alert. Of the options, width, colours and the zone of
+// AppendFloods appends the incidents of a run for people to read: the verdict, a block for
+// each attack and warning, and the commands against them. Of the options, width, colours and the zone of
 // times are used. Commands are never wrapped, so that they can be copied.
 func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) []byte {
 	p := floodsPage{statsPage{dst: dst, opt: opt.withDefaults(), s: &render.Stats{Run: f.Run}}, f, how}
@@ -36,15 +36,14 @@ func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) [
 	}
 	p.writeHeadline()
 	p.writeScope()
+	if !how.Verbose && !how.Explain {
+		p.writeBrief()
+		return p.dst
+	}
 	p.writeCaveats()
 	p.writeTableOfIncidents()
 	for i := range f.Incidents {
-		if in := &f.Incidents[i]; in.Level >= flood.Warn || how.Verbose || how.Explain {
-			p.writeIncident(in)
-		}
-	}
-	if !how.Verbose && !how.Explain {
-		p.writeNotes()
+		p.writeIncident(&f.Incidents[i])
 	}
 	p.writeLoading()
 	p.writeSummary()
@@ -288,7 +287,7 @@ func (p *floodsPage) writeNotes() {
 func (p *floodsPage) noQueryFloods(where string) string {
 	text, n := "No query floods", &p.f.Others
 	if c := n[flood.Alert]; c > 0 {
-		text += ", " + digits.Counted(c, "other attack")
+		text = digits.Counted(c, "attack") + " (no queries)"
 	}
 	if c := n[flood.Warn]; c > 0 {
 		text += ", " + digits.Counted(c, "other warning")

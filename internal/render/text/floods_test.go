@@ -3,6 +3,7 @@ package text
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,7 @@ func flooded() *render.Floods {
 func TestFloods(t *testing.T) {
 	for _, width := range []int{40, 80, 120, 200} {
 		f := flooded()
-		page := string(AppendFloods(nil, f, Options{UTC: true, Width: width}, FloodOptions{}))
+		page := string(AppendFloods(nil, f, Options{UTC: true, Width: width}, FloodOptions{Verbose: true}))
 		words := strings.Join(strings.Fields(page), " ")
 		for _, want := range []string{
 			"1 attack, 1 warning, 1 note in 10m0s of capture, 1,000 packets",
@@ -86,8 +87,7 @@ func TestFloods(t *testing.T) {
 			}
 		}
 		for _, want := range []string{"2001:db8::1 100 120 16.7% yes 3 52", "203.0.113.9 9 9 1.5% no - -",
-			"Summary: 1 attack: flood_distributed on udp/[2001:db8:1234:5678:9abc:def0:1234:5678]:27015, 22:15:00Z to 22:16:40Z, 1,000,000 requests of many sources. Next: what to do stands above.",
-			"crowd udp/[2001:db8:1234:5678:9abc:def0:1234:5678]:27015: a crowd"} {
+			"Summary: 1 attack: flood_distributed on udp/[2001:db8:1234:5678:9abc:def0:1234:5678]:27015, 22:15:00Z to 22:16:40Z, 1,000,000 requests of many sources. Next: what to do stands above."} {
 			if width >= 80 && !strings.Contains(words, want) { // else columns are left out, and words are cut
 				t.Errorf("width %d: %q is not in\n%s", width, want, page)
 			}
@@ -107,6 +107,74 @@ func TestFloods(t *testing.T) {
 		for line := range strings.Lines(page) {
 			if w := display.Cells([]byte(strings.TrimSuffix(line, "\n"))); w > width && !strings.Contains(line, "qsniff floods") {
 				t.Errorf("width %d: %d columns: %q", width, w, line)
+			}
+		}
+	}
+}
+
+// TestBrief: the page for somebody under attack says what comes, at whom and since when, then the command, then what
+// that stops and costs, in at most 26 lines for one attack; commands stay whole at any width.
+func TestBrief(t *testing.T) {
+	one := func(change func(f *render.Floods, in *flood.Incident)) *render.Floods {
+		f := flooded()
+		f.Incidents, f.Counts = f.Incidents[1:2], [3]uint64{0, 0, 1}
+		in := &f.Incidents[0]
+		in.Advice.Tried, in.Advice.Dropped = 1000, 987
+		in.Advice.Cost = &flood.Cost{Players: 16, Known: 207, New: 7, NewHit: 6}
+		if change != nil {
+			change(f, in)
+		}
+		return f
+	}
+	for _, tt := range []struct {
+		name  string
+		f     *render.Floods
+		wants []string // in this order
+	}{
+		{"an attack that is over", one(nil), []string{"1 attack in", "ATTACK on udp/[2001:db8:1234:5678:9abc:def0:1234:5678]:27015, over since 22:16:40Z after 1m40s", "123,456 a second at the peak (usual: 2.25)",
+			"DO qsniff floods -o nft --servers=2001:db8::/32 a.pcap b.pcap | sudo nft -f -", "UNDO sudo nft delete table inet qsniff", "end by themselves after 1h",
+			"stops 98.7 % of the flood (987 of 1,000 packets after its detection)",
+			"costs none of 16 players; none of 207 known visitors; 6 of 7 new visitors have to ask again", "sure low, flood_distributed: many queries", "MORE -v"}},
+		{"that goes on", one(func(_ *render.Floods, in *flood.Incident) { in.End = 0 }), []string{"since 22:15:00Z; it goes on where the capture ends, after 8m20s"}},
+		{"live", one(func(f *render.Floods, in *flood.Incident) { f.IsLive, in.End = true, 0 }), []string{"GOING ON since 22:15:00Z, for 8m20s", "DO Ctrl-C"}},
+		{"without rules", one(func(_ *render.Floods, in *flood.Incident) {
+			in.Advice.Rules, in.Advice.Veto, in.Advice.Words = nil, "Filters stop too little.", []string{"Filters stop too little.", "Ask the provider.", "Third."}
+		}), []string{"DO Filters stop too little. Ask the provider.", "sure", "MORE"}},
+		{"too few to try", one(func(_ *render.Floods, in *flood.Incident) { in.Advice.TooFew = " So few show little." }), []string{"after its detection). So few show little. costs"}},
+		{"a veto", one(func(_ *render.Floods, in *flood.Incident) { in.Advice.Veto = "They touch 9 of 10." }), []string{"DO qsniff", "costs", "but They touch 9 of 10."}},
+		{"proven first", one(func(_ *render.Floods, in *flood.Incident) { in.Advice.ProvenFirst = true }), []string{"DO qsniff floods -o nft --proven --servers", "pass first"}},
+		{"not tried", one(func(_ *render.Floods, in *flood.Incident) { in.Advice.Tried, in.Advice.Cost = 0, nil }), []string{"stops unknown", "costs unknown"}},
+		{"none seen", one(func(_ *render.Floods, in *flood.Incident) { in.Advice.Cost = &flood.Cost{KnownHit: 2, Known: 3} }),
+			[]string{"costs no players to see it at; 2 of 3 known visitors lose an answer; no new visitors to see it at"}},
+		{"a full line", one(func(_ *render.Floods, in *flood.Incident) { in.BytesIn = 20 << 30 }), []string{"else if the line is full, now 1.72 Gbit/s", "qsniff floods -o path"}},
+		{"an attack, a warning and a note", flooded(), []string{"1 attack, 1 warning, 1 note", "DO qsniff", "ATTACK on", "WARNING on", "Notes", "crowd udp/[2001:db8:1234:5678:9abc:def0:1234:5678]:27015: a crowd", "MORE"}},
+		{"nothing", func() *render.Floods { f := flooded(); f.Incidents, f.Counts = nil, [3]uint64{}; return f }(), []string{"No query floods"}},
+	} {
+		for _, width := range []int{40, 80, 200} {
+			page := string(AppendFloods(nil, tt.f, Options{UTC: true, Width: width}, FloodOptions{}))
+			words, at := strings.Join(strings.Fields(page), " "), 0
+			for _, want := range tt.wants {
+				i := strings.Index(words[at:], want)
+				if i < 0 && width < 80 { // addresses are broken there
+					continue
+				}
+				if i < 0 {
+					t.Fatalf("%s, width %d: %q is not there, or not in order\n%s", tt.name, width, want, page)
+				}
+				at += i
+			}
+			lines := strings.Split(strings.TrimSuffix(page, "\n"), "\n")
+			command := slices.IndexFunc(lines, func(s string) bool { return strings.HasPrefix(s, "DO     qsniff") })
+			if width == 80 && (len(tt.f.Incidents) == 1 && len(lines) > 26 || command > 11) {
+				t.Errorf("%s: %d lines, the command is in line %d\n%s", tt.name, len(lines), command+1, page)
+			}
+			if command >= 0 && !strings.HasSuffix(lines[command], " a.pcap b.pcap | sudo nft -f -") {
+				t.Errorf("%s: a command is not whole: %q", tt.name, lines[command])
+			}
+			for _, line := range lines {
+				if w := display.Cells([]byte(line)); w > width && width >= 80 && !strings.Contains(line, "qsniff") {
+					t.Errorf("%s, width %d: %d columns: %q", tt.name, width, w, line)
+				}
 			}
 		}
 	}
@@ -133,7 +201,7 @@ func TestFloodCaveats(t *testing.T) {
 		{"another flood", func(f *render.Floods) {
 			f.Counts, f.Others = [3]uint64{0, 0, 1}, [3]uint64{0, 0, 1}
 			f.OtherPeak = other.Peak{Traffic: other.Traffic{Packets: 10_000}, Class: &other.Groups()[0], Port: 27015, Host: track.HostOf(netip.MustParseAddrPort("198.18.0.1:0"))}
-		}, "No query floods, 1 other attack in 10m0s of capture, 1,000 packets; 10,000 other packets a second arrived (TCP SYN to port 27015 of 198.18.0.1)"},
+		}, "1 attack (no queries) in 10m0s of capture, 1,000 packets; 10,000 other packets a second arrived (TCP SYN to port 27015 of 198.18.0.1)"},
 		{"another flood besides", func(f *render.Floods) { f.Counts, f.Others = [3]uint64{0, 0, 2}, [3]uint64{0, 0, 1} }, "2 attacks in 10m0s"},
 		{"players", func(f *render.Floods) { f.Counts, f.Sessions = [3]uint64{}, 1_584 },
 			"No query floods in 10m0s of capture, 1,000 packets; other packets were of sessions, 1,584 a second at most"},
@@ -162,7 +230,7 @@ func TestFloodCaveats(t *testing.T) {
 func TestFloodDetails(t *testing.T) {
 	brief := string(AppendFloods(nil, flooded(), Options{UTC: true}, FloodOptions{}))
 	verbose := string(AppendFloods(nil, flooded(), Options{UTC: true}, FloodOptions{Verbose: true}))
-	if strings.Contains(brief, "\ncrowd  ") || !strings.Contains(verbose, "\ncrowd  ") || strings.Contains(verbose, "\nNotes") {
+	if strings.Contains(brief, "\ncrowd  ") || !strings.Contains(brief, "\nNotes") || !strings.Contains(verbose, "\ncrowd  ") || strings.Contains(verbose, "\nNotes") {
 		t.Errorf("brief:\n%s\nverbose:\n%s", brief, verbose)
 	}
 	why := string(AppendFloods(nil, flooded(), Options{UTC: true}, FloodOptions{Explain: true}))
@@ -210,12 +278,12 @@ func (peerRules) Lines() []flood.RuleLine { return []flood.RuleLine{{What: "a ca
 func TestLoadingNeeds(t *testing.T) {
 	f := flooded()
 	const want = "With iptables instead, and undo:"
-	if got := string(AppendFloods(nil, f, Options{Width: 200}, FloodOptions{})); !strings.Contains(got, want) {
+	if got := string(AppendFloods(nil, f, Options{Width: 200}, FloodOptions{Verbose: true})); !strings.Contains(got, want) {
 		t.Errorf("got  %s\nwant %q in it", got, want)
 	}
 	f.Incidents[1].Advice.Rules = peerRules{}
 	const wantMore = "With iptables instead, which needs ipset (Debian: apt install ipset) for these, and undo:"
-	if got := string(AppendFloods(nil, f, Options{Width: 200}, FloodOptions{})); !strings.Contains(got, wantMore) {
+	if got := string(AppendFloods(nil, f, Options{Width: 200}, FloodOptions{Verbose: true})); !strings.Contains(got, wantMore) {
 		t.Errorf("got  %s\nwant %q in it", got, wantMore)
 	}
 }
@@ -224,7 +292,7 @@ func TestLoadingNeeds(t *testing.T) {
 func TestProvenFirst(t *testing.T) {
 	f := flooded()
 	f.Incidents[1].Advice.ProvenFirst = true
-	page := string(AppendFloods(nil, f, Options{UTC: true, Width: 80}, FloodOptions{}))
+	page := string(AppendFloods(nil, f, Options{UTC: true, Width: 80}, FloodOptions{Verbose: true}))
 	for _, want := range []string{"\n  Load, with the clients that proved their address, who pass first; they match",
 		"\n    qsniff floods -o nft --proven --servers=2001:db8::/32 a.pcap b.pcap | sudo nft -f -\n",
 		"\n    qsniff floods -o iptables --servers=2001:db8::/32 a.pcap b.pcap | sudo sh\n"} {

@@ -22,6 +22,9 @@ var incidentRules = map[string]rule{
 	"advice": {why: isAdvice}, "advice_words[]": {why: isAdvice},
 	"rules.nftables": {why: isAdvice}, "rules.iptables": {why: isAdvice}, "rules.measured": {why: isAdvice},
 
+	"rules.cost.players": {check: checkVisitors}, "rules.cost.known_visitors": {check: checkVisitors}, "rules.cost.new_visitors": {check: checkVisitors},
+	"rules.cost.players_hit": {check: checkHit("players")}, "rules.cost.known_visitors_hit": {check: checkHit("known_visitors")}, "rules.cost.new_visitors_hit": {check: checkHit("new_visitors")},
+
 	"target":         {check: func(x *incident, v value) { x.between(value{v.path, float64(len(x.list)), nil}, 1, 1e9) }},
 	"targets[]":      {check: checkTarget},
 	"target_count":   {check: func(x *incident, v value) { x.same(v, distinct(x.list, receiver)) }},
@@ -78,6 +81,25 @@ var incidentRules = map[string]rule{
 	"evidence[].from": {check: func(x *incident, v value) { x.isInside(v) }},
 	"evidence[].to":   {check: func(x *incident, v value) { x.isInside(v) }},
 	"evidence[].text": {check: checkSentence},
+}
+
+// checkVisitors: those of a class are among the clients that brought a challenge back to the target. What the rules
+// would have dropped of theirs is tried in the kernel, by the tests of internal/flood/advice.
+func checkVisitors(x *incident, v value) {
+	clients := map[netip.Addr]bool{}
+	for p := range x.c.proven {
+		if x.isTarget(p.server) {
+			clients[p.client] = true
+		}
+	}
+	all := v.sibling("players").number() + v.sibling("known_visitors").number() + v.sibling("new_visitors").number()
+	x.between(v, 0, float64(len(clients)))
+	x.between(value{"the clients of rules.cost", all, nil}, 1, float64(len(clients)))
+}
+
+// checkHit: no more clients of a class are hit than there are.
+func checkHit(class string) func(*incident, value) {
+	return func(x *incident, v value) { x.between(v, 0, v.sibling(class).number()) }
 }
 
 // isInside reports a time outside of the capture.
