@@ -58,7 +58,7 @@ demo: build ## decode captures of this repository
 	@echo "---- the same kind of traffic, a line a message: a GoldSource reply in two parts"
 	./qsniff --utc pcapfiles/goldsource/rules-93.pcap
 	@echo; echo "---- a flood: the verdict, then what to do"
-	./qsniff floods --utc pcapfiles/floods/spoofed.pcap
+	./qsniff floods --utc pcapfiles/floods/reflection.pcap
 
 page: ## build page/: static files that decode captures in the browser that opens them, the program as WebAssembly among them
 	$(GO) run ./internal/tools/webpage page

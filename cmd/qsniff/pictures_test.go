@@ -25,7 +25,7 @@ var pictures = []struct {
 	{"findings", "a finding at the byte it is about", "96",
 		"-o tree --utc -c 3 pcapfiles/a2s/challenge-in-wrong-place.pcap", ""},
 	{"stats", "what a capture comes to", "96", "stats --utc --top 4 pcapfiles/a2s/full-poll.pcap", ""},
-	{"floods", "an attack from invented addresses: what is known, and what to do", "96", "floods --utc pcapfiles/floods/spoofed.pcap", ""},
+	{"floods", "a server that is used against others: what is known, and what to do", "96", "floods --utc pcapfiles/floods/reflection.pcap", ""},
 	{"follow", "an exchange with its challenge", "96", "follow --utc --exchange 1 pcapfiles/a2s/full-poll.pcap", ""},
 }
 

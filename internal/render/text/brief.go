@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -52,15 +53,22 @@ func (p *floodsPage) writeBrief() {
 	}
 }
 
-// worst returns the attacks and the warnings, the attacks first.
+// worst returns the attacks and the warnings, the attacks first; of these those that go on, and what comes fastest.
 func (p *floodsPage) worst() (list []*flood.Incident) {
-	for level := flood.Alert; level >= flood.Warn; level-- {
-		for i := range p.f.Incidents {
-			if in := &p.f.Incidents[i]; in.Level == level {
-				list = append(list, in)
-			}
+	for i := range p.f.Incidents {
+		if in := &p.f.Incidents[i]; in.Level >= flood.Warn {
+			list = append(list, in)
 		}
 	}
+	isOver := func(in *flood.Incident) int {
+		if in.End != 0 {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(list, func(a, b *flood.Incident) int {
+		return cmp.Or(cmp.Compare(b.Level, a.Level), isOver(a)-isOver(b), cmp.Compare(b.Peak, a.Peak))
+	})
 	return list
 }
 

@@ -148,6 +148,15 @@ func TestBrief(t *testing.T) {
 			[]string{"costs no players to see it at; 2 of 3 known visitors lose an answer; no new visitors to see it at"}},
 		{"a full line", one(func(_ *render.Floods, in *flood.Incident) { in.BytesIn = 20 << 30 }), []string{"else if the line is full, now 1.72 Gbit/s", "qsniff floods -o path"}},
 		{"an attack, a warning and a note", flooded(), []string{"1 attack, 1 warning, 1 note", "DO qsniff", "ATTACK on", "WARNING on", "Notes", "crowd udp/[2001:db8:1234:5678:9abc:def0:1234:5678]:27015: a crowd", "MORE"}},
+		{"what goes on comes first, then what is fastest", func() *render.Floods {
+			f := flooded()
+			over := f.Incidents[1]
+			fast, on := over, over
+			fast.Kind, fast.Peak = flood.FloodSpoofed, 200_000
+			on.Kind, on.End, on.Peak = flood.Reflection, 0, 7
+			f.Incidents, f.Counts = []flood.Incident{over, fast, on}, [3]uint64{0, 0, 3}
+			return f
+		}(), []string{"3 attacks", "DO qsniff", "sure low, reflection", "sure low, flood_spoofed", "sure low, flood_distributed"}},
 		{"nothing", func() *render.Floods { f := flooded(); f.Incidents, f.Counts = nil, [3]uint64{}; return f }(), []string{"No query floods"}},
 	} {
 		for _, width := range []int{40, 80, 200} {
