@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/internal/app/browse"
-	"qsniff/internal/app/cli"
 	"qsniff/internal/app/terminal"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/pipeline/filter"
@@ -59,7 +58,7 @@ damage is shown), 2 wrong usage, such as no terminal.`,
 	cmd.ValidArgsFunction = completeCaptures
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.VarP(cli.OneOf(&opts.clock, "a", "r", "d", "e"), "time", "t", "times: a time of day, r seconds since the first packet, d since the line above, e since 1970")
+	f.VarP(timesOf(&opts.clock), "time", "t", "times: a time of day, r seconds since the first packet, d since the line above, e since 1970")
 	f.BoolVar(&opts.utc, "utc", false, "times in UTC instead of local time")
 	f.BoolVar(&opts.showsSecrets, "show-secrets", false, "show passwords and log secrets instead of <redacted>")
 	f.BoolVar(&opts.follow, "follow", false, "go on as the capture grows")

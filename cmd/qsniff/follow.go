@@ -153,7 +153,7 @@ func (o *readOptions) newDialogueRenderer(out io.Writer, isFull bool) (render.Di
 		if err != nil {
 			return nil, err
 		}
-		r := csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.showsSecrets})
+		r := csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.showsSecrets, Separator: o.separator, NoHeader: o.noHeader})
 		return render.TurnsOnly(r), writeHeader(out, r)
 	}
 	opt := o.textOptions(out)

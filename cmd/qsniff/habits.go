@@ -37,7 +37,10 @@ var habits = []habit{
 	{"x", "hex", "", setForm("hex")},
 	{"X", "hex-ascii", "", setForm("hex")},
 	{"A", "ascii", "", setForm("hex")},
+	{"S", "absolute-numbers", "", ignoreHabit}, // of TCP, which no line has
 	{"T", "format", "FORMAT", (*habitState).setFormat},
+	{"E", "export-options", "KEY=VALUE", (*habitState).setExport},
+	{"a", "autostop", "CONDITION", (*habitState).refuseAutostop},
 	{"D", "list-interfaces", "", (*habitState).runInterfaces},
 	{"Y", "display-filter", "FILTER", (*habitState).refuseDisplayFilter},
 	{"z", "statistics", "TABLE", (*habitState).refuseStatistics},
@@ -55,7 +58,8 @@ type habitState struct {
 	files   []string             // of -r
 	form    string               // of -o, where that is not given
 	instead *cobra.Command       // runs in place of cmd
-	words   int                  // how many of the last arguments are a filter
+	lead    int                  // how many of the first arguments are a filter
+	words   int                  // how many of the last ones are
 }
 
 // addHabits adds the flags of habits to a command, and makes it apply them before it runs.
@@ -91,7 +95,7 @@ func addHabits(cmd *cobra.Command, opts *readOptions) {
 
 // captures returns the files of -r and those among the arguments.
 func (h *habitState) captures(args []string) []string {
-	return append(h.files, args[:len(args)-h.words]...)
+	return append(h.files, args[h.lead:len(args)-h.words]...)
 }
 
 // apply applies the habits on the command line.
@@ -118,6 +122,16 @@ func (h *habitState) apply(args []string) error {
 		if o == nil || o.Value.Set(h.form) != nil {
 			return h.refuse(h.cmd.Name()+" shows no single messages", "qsniff -o "+h.form+" FILE does")
 		}
+	}
+	if len(args) > 1 && len(h.files) == 0 && !h.isLive() && strings.Contains(args[0], " ") && areFiles(args[1:]) && !areFiles(args[:1]) {
+		h.lead = 1 // as tcpdump has no captures among its words, its users begin with the filter
+		if h.cmd.Flags().Lookup("filter") != nil {
+			return h.takeWords(args[:1])
+		}
+		if h.cmd.Flags().Lookup("capture-filter") != nil {
+			return h.takeCaptureWords(args[:1])
+		}
+		h.lead = 0
 	}
 	if h.cmd.Flags().Lookup("filter") != nil && !h.isLive() {
 		_, words := splitWords(args, len(h.files) > 0 || h.opts.isLive())
@@ -184,11 +198,38 @@ func (h *habitState) setVerbose(string) error {
 }
 
 func (h *habitState) setFormat(name string) error {
-	forms := map[string]string{"text": "text", "json": "json", "jsonraw": "json", "ek": "json", "fields": "csv", "tabs": "csv"}
+	if name == "ek" {
+		return h.refuse("-T ek: lines for Elasticsearch are not written", `qsniff -o json FILE | jq -c '{index: {_index: "qsniff"}}, .'`)
+	}
+	forms := map[string]string{"text": "text", "json": "json", "jsonraw": "json", "fields": "csv", "tabs": "csv"}
 	if h.form = forms[name]; h.form == "" {
 		return h.refuse("-T "+name+": no such form", "-T json or -o json, -T fields -e NAME or -o csv -e NAME, -o tree")
 	}
 	return nil
+}
+
+// setExport takes over an option of -T fields.
+func (h *habitState) setExport(option string) error {
+	name, value, _ := strings.Cut(option, "=")
+	switch {
+	case name == "separator" && (value == "/t" || value == "/s"):
+		h.opts.separator = map[string]byte{"/t": '\t', "/s": ' '}[value]
+	case name == "separator" && len(value) == 1 && value[0] > ' ' && value[0] < 0x7f && value != "\"":
+		h.opts.separator = value[0]
+	case name == "header" && (value == "y" || value == "n"):
+		h.opts.noHeader = value == "n"
+	case option == "quote=d" || option == "aggregator=;" || option == "occurrence=a" || option == "bom=n":
+	default:
+		return h.refuse("-E "+option+": no such option", "separator=/t, /s or a character, and header=y or n; quotes are double ones, where a cell needs them")
+	}
+	return nil
+}
+
+func (h *habitState) refuseAutostop(condition string) error {
+	if seconds, ok := strings.CutPrefix(condition, "duration:"); ok && h.isLive() {
+		return h.refuse("-a "+condition+": live ends by itself after a number of messages (-c) only", "timeout -s INT "+seconds+" qsniff live ... is the same")
+	}
+	return h.refuse("-a "+condition+": no such condition", "-c N ends live after N messages; timeout -s INT SECONDS after a time")
 }
 
 func (h *habitState) runInterfaces(string) error {
@@ -267,6 +308,14 @@ func (w *textValue) Set(s string) error {
 
 var _ pflag.Value = (*textValue)(nil)
 
+// areFiles reports whether all words are files, or standard input.
+func areFiles(words []string) bool {
+	return !slices.ContainsFunc(words, func(word string) bool {
+		_, err := os.Stat(word)
+		return err != nil && word != stdin
+	})
+}
+
 // splitWords returns the captures among the words of a command line, and the words after
 // them that may be an expression: those from the first word on that is no file, unless a
 // file follows it. hasFiles reports whether -r named captures.
@@ -327,7 +376,9 @@ func (h *habitState) takeCaptureWords(words []string) error {
 	_, err := pcapfilter.Parse(text)
 	switch {
 	case err == nil:
-		h.words = len(words)
+		if h.lead == 0 {
+			h.words = len(words)
+		}
 		h.opts.addCaptureFilter(text)
 	case looksLikeTcpdump(text):
 		return captureFilterError(err)

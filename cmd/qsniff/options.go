@@ -51,6 +51,8 @@ type readOptions struct {
 	as           []string
 	clock        string
 	columns      string
+	separator    byte // between cells of CSV; 0: a comma
+	noHeader     bool // CSV has no line of column names
 	servers      string
 	ours         *hostset.Set // set by parseServers; nil: all
 	own          string
@@ -112,7 +114,7 @@ func (o *readOptions) registerForm(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.VarP(cli.OneOf(&o.output, "text", "tree", "hex", "json", "csv", "none"), "output", "o",
 		"text: a line a message; tree: annotated fields; hex: annotated bytes; json: an object a line; csv: a table; none: decode only")
-	f.VarP(cli.OneOf(&o.clock, "a", "r", "d", "e"), "time", "t",
+	f.VarP(timesOf(&o.clock), "time", "t",
 		"times: a time of day, r seconds since the first packet, d since the line before, e since 1970")
 }
 
@@ -364,7 +366,7 @@ func (o *readOptions) newRenderer(out io.Writer, protos []*dissect.Proto) (rende
 		return jsonl.New(jsonl.Options{Layout: o.layout, ShowSecrets: o.showsSecrets}), nil
 	case "csv":
 		columns, err := o.parseColumns(protos)
-		return csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.showsSecrets}), err
+		return csv.New(csv.Options{Columns: columns, Clock: clocks[o.clock], ShowSecrets: o.showsSecrets, Separator: o.separator, NoHeader: o.noHeader}), err
 	}
 	return o.newTextRenderer(o.textOptions(out)), nil
 }
@@ -402,6 +404,13 @@ func (o *readOptions) parseColumns(protos []*dissect.Proto) ([]csv.Column, error
 	return columns, nil
 }
 
+// timesOf returns the value of -t. tcpdump's -tt, -ttt, -tttt and -ttttt are what comes nearest.
+func timesOf(clock *string) *cli.Choice {
+	c := cli.OneOf(clock, "a", "r", "d", "e")
+	c.Others = map[string]string{"t": "e", "tt": "d", "ttt": "a", "tttt": "r"}
+	return c
+}
+
 // writeHeader writes what comes before the first message, if r has a header.
 func writeHeader(out io.Writer, r render.Renderer) error {
 	h, ok := r.(interface{ AppendHeader([]byte) []byte })
@@ -423,7 +432,14 @@ func (o *readOptions) wantsColor(out io.Writer) bool {
 	case "never":
 		return false
 	}
-	return isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	isSet := func(name string) bool { v := os.Getenv(name); return v != "" && v != "0" }
+	switch {
+	case os.Getenv("NO_COLOR") != "":
+		return false
+	case isSet("CLICOLOR_FORCE") || isSet("FORCE_COLOR"):
+		return true
+	}
+	return isTerminal(out) && os.Getenv("CLICOLOR") != "0" && os.Getenv("TERM") != "dumb"
 }
 
 func isTerminal(f any) bool {

@@ -25,10 +25,11 @@ import (
 type Choice struct {
 	value   *string
 	Allowed []string
+	Others  map[string]string // further words, which no help has, and what they stand for
 }
 
 // OneOf returns a Choice that sets value, which is the default.
-func OneOf(value *string, allowed ...string) *Choice { return &Choice{value, allowed} }
+func OneOf(value *string, allowed ...string) *Choice { return &Choice{value: value, Allowed: allowed} }
 
 func (c *Choice) String() string { return *c.value }
 
@@ -37,6 +38,9 @@ func (c *Choice) Type() string { return strings.Join(c.Allowed, "|") }
 
 // Set sets the value by what is on the command line.
 func (c *Choice) Set(s string) error {
+	if other, ok := c.Others[s]; ok {
+		s = other
+	}
 	if !slices.Contains(c.Allowed, s) {
 		return fmt.Errorf("one of %s", strings.Join(c.Allowed, ", "))
 	}

@@ -1,6 +1,12 @@
 package csv
 
-import "qsniff/dissect"
+import (
+	"net/netip"
+	"strconv"
+
+	"qsniff/dissect"
+	"qsniff/internal/render"
+)
 
 // Column is one column of the table.
 type Column struct {
@@ -8,6 +14,58 @@ type Column struct {
 	meta meta
 	role dissect.Role
 	def  *dissect.Def
+	ends endsShown
+}
+
+// endsShown says what a column of Wireshark's names shows of the ends of a message.
+type endsShown struct {
+	src, dst, port bool // of which end; ports in place of addresses
+	of             byte // only with: 4 or 6, or of transports u or t
+}
+
+// tsharkNames are the columns by the names that Wireshark has for them.
+var tsharkNames = []Column{
+	{Name: "frame.number", meta: metaFrame},
+	{Name: "frame.time", meta: metaTime},
+	{Name: "frame.time_epoch", meta: metaEpoch},
+	{Name: "ip.src", meta: metaAddrs, ends: endsShown{src: true, of: '4'}},
+	{Name: "ip.dst", meta: metaAddrs, ends: endsShown{dst: true, of: '4'}},
+	{Name: "ip.addr", meta: metaAddrs, ends: endsShown{src: true, dst: true, of: '4'}},
+	{Name: "ipv6.src", meta: metaAddrs, ends: endsShown{src: true, of: '6'}},
+	{Name: "ipv6.dst", meta: metaAddrs, ends: endsShown{dst: true, of: '6'}},
+	{Name: "ipv6.addr", meta: metaAddrs, ends: endsShown{src: true, dst: true, of: '6'}},
+	{Name: "udp.srcport", meta: metaAddrs, ends: endsShown{src: true, port: true, of: 'u'}},
+	{Name: "udp.dstport", meta: metaAddrs, ends: endsShown{dst: true, port: true, of: 'u'}},
+	{Name: "udp.port", meta: metaAddrs, ends: endsShown{src: true, dst: true, port: true, of: 'u'}},
+	{Name: "tcp.srcport", meta: metaAddrs, ends: endsShown{src: true, port: true, of: 't'}},
+	{Name: "tcp.dstport", meta: metaAddrs, ends: endsShown{dst: true, port: true, of: 't'}},
+	{Name: "tcp.port", meta: metaAddrs, ends: endsShown{src: true, dst: true, port: true, of: 't'}},
+}
+
+// append appends what is shown of the ends of e: two values with a semicolon between them.
+func (x endsShown) append(dst []byte, e *render.Event) []byte {
+	lo := len(dst)
+	add := func(end netip.AddrPort) {
+		a := end.Addr().Unmap()
+		if isOf := x.of == '4' && a.Is4() || x.of == '6' && a.Is6() || x.of == 'u' && !e.TCP || x.of == 't' && e.TCP; !isOf {
+			return
+		}
+		if len(dst) > lo {
+			dst = append(dst, ';')
+		}
+		if x.port {
+			dst = strconv.AppendUint(dst, uint64(end.Port()), 10)
+		} else {
+			dst = a.AppendTo(dst)
+		}
+	}
+	if x.src {
+		add(e.Src)
+	}
+	if x.dst {
+		add(e.Dst)
+	}
+	return dst
 }
 
 // meta selects what a column shows: a field of one protocol, the field with a role in any
@@ -31,6 +89,8 @@ const (
 	metaTook
 	metaFindings
 	metaCut
+	metaEpoch
+	metaAddrs // of ends, their addresses or ports: see tsharkNames
 )
 
 // metas lists the columns that belong to no protocol, in the order of the default.
@@ -61,15 +121,17 @@ var cutColumn = Column{Name: "cut", meta: metaCut}
 // DefaultColumns returns the columns of a table for which none were chosen.
 func DefaultColumns() []Column { return append([]Column(nil), metas...) }
 
-// ColumnNamed returns the column with a name: a default column, "cut", a field of one of
-// protos, or a field that belongs to no protocol. ok is false where there is none.
+// ColumnNamed returns the column with a name: a default column, also by Wireshark's name for it, "cut", a
+// field of one of protos, or a field that belongs to no protocol. ok is false where there is none.
 func ColumnNamed(name string, protos []*dissect.Proto) (c Column, ok bool) {
 	if name == cutColumn.Name {
 		return cutColumn, true
 	}
-	for _, c := range metas {
-		if c.Name == name {
-			return c, true
+	for _, list := range [][]Column{metas, tsharkNames} {
+		for _, c := range list {
+			if c.Name == name {
+				return c, true
+			}
 		}
 	}
 	for _, p := range protos {

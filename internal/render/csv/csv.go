@@ -23,6 +23,8 @@ type Options struct {
 	Columns     []Column // none: DefaultColumns
 	ShowSecrets bool
 	Clock       render.Clock // Absolute: UTC, ISO 8601
+	Separator   byte         // between cells; 0: a comma
+	NoHeader    bool         // there is no line of column names
 }
 
 // Renderer makes lines of CSV.
@@ -33,13 +35,19 @@ func New(opt Options) *Renderer {
 	if len(opt.Columns) == 0 {
 		opt.Columns = DefaultColumns()
 	}
+	if opt.Separator == 0 {
+		opt.Separator = ','
+	}
 	return &Renderer{opt}
 }
 
-// AppendHeader appends the line of column names.
+// AppendHeader appends the line of column names, if there is to be one.
 func (r *Renderer) AppendHeader(dst []byte) []byte {
+	if r.opt.NoHeader {
+		return dst
+	}
 	for i := range r.opt.Columns {
-		dst = appendComma(dst, i)
+		dst = r.appendSeparator(dst, i)
 		dst = append(dst, r.opt.Columns[i].Name...)
 	}
 	return append(dst, "\r\n"...)
@@ -52,10 +60,10 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 		return dst
 	}
 	for i := range r.opt.Columns {
-		dst = appendComma(dst, i)
+		dst = r.appendSeparator(dst, i)
 		lo := len(dst)
 		dst = r.appendCell(dst, e, &r.opt.Columns[i])
-		dst = quoteCell(dst, lo)
+		dst = r.quoteCell(dst, lo)
 	}
 	return append(dst, "\r\n"...)
 }
@@ -63,7 +71,7 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 // AppendRecord appends a finding as a line whose source is the server.
 func (r *Renderer) AppendRecord(dst []byte, x *render.Record) []byte {
 	for i := range r.opt.Columns {
-		dst = appendComma(dst, i)
+		dst = r.appendSeparator(dst, i)
 		switch r.opt.Columns[i].meta {
 		case metaFrame:
 			if n := len(x.Frames); n > 0 {
@@ -82,9 +90,10 @@ func (r *Renderer) AppendRecord(dst []byte, x *render.Record) []byte {
 	return append(dst, "\r\n"...)
 }
 
-func appendComma(dst []byte, i int) []byte {
+// appendSeparator appends what stands before column i.
+func (r *Renderer) appendSeparator(dst []byte, i int) []byte {
 	if i > 0 {
-		return append(dst, ',')
+		return append(dst, r.opt.Separator)
 	}
 	return dst
 }
@@ -139,6 +148,10 @@ func (r *Renderer) appendCell(dst []byte, e *render.Event, c *Column) []byte {
 		return appendIDs(dst, m.Expert)
 	case metaCut:
 		return appendCutNames(dst, m)
+	case metaEpoch:
+		return render.Epoch.AppendSeconds(dst, e.Nanos, e.Start, 0, &e.Hole)
+	case metaAddrs:
+		return c.ends.append(dst, e)
 	}
 	return dst
 }

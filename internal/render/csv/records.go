@@ -82,7 +82,7 @@ func appendRepeats(dst []byte, r *stats.Repeats) []byte {
 	}
 	dst = append(dst, ',')
 	lo := len(dst)
-	dst = append(quoteCell(appendText(dst, r.AppendText(nil)), lo), ',')
+	dst = append(quoteCell(appendText(dst, r.AppendText(nil)), lo, ','), ',')
 	if r.Frame > 0 { // the packet of the column first
 		dst = strconv.AppendUint(dst, r.Frame, 10)
 	}

@@ -64,10 +64,13 @@ func appendText(dst, b []byte) []byte {
 	return display.AppendVisible(dst, b)
 }
 
+// quoteCell is quoteCell with the separator of the options.
+func (r *Renderer) quoteCell(dst []byte, lo int) []byte { return quoteCell(dst, lo, r.opt.Separator) }
+
 // quoteCell puts quotes around the cell that starts at offset lo and ends dst, if the cell
 // needs them.
-func quoteCell(dst []byte, lo int) []byte {
-	if !bytes.ContainsAny(dst[lo:], ",\"\r\n") && (lo == len(dst) || dst[lo] != '\'') {
+func quoteCell(dst []byte, lo int, separator byte) []byte {
+	if bytes.IndexByte(dst[lo:], separator) < 0 && !bytes.ContainsAny(dst[lo:], ",\"\r\n") && (lo == len(dst) || dst[lo] != '\'') {
 		return dst
 	}
 	n := bytes.Count(dst[lo:], []byte{'"'}) // each is doubled
