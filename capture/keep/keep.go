@@ -9,6 +9,7 @@
 package keep
 
 import (
+	"io"
 	"time"
 
 	"qsniff/capture"
@@ -19,6 +20,7 @@ import (
 // Options are which packets are kept, and where.
 type Options struct {
 	Path      string        // of the file; of several, the beginning of their names
+	To        io.Writer     // gets the packets, as pcapng, in place of a file; nil: there is one
 	Size      int64         // bytes after which another file begins; 0: no limit
 	Time      time.Duration // after which another file begins; 0: no limit
 	Files     int           // newest files that stay; 0: all
@@ -62,6 +64,10 @@ type sink interface {
 // memory, in bytes, is that of packets which wait for an incident.
 func Open(o *Options, described capture.Describer, memory int) (*Keeper, error) {
 	how := file.WriteOptions{Interfaces: described, Application: "qsniff", FlushEvery: ring.DefaultFlush, Replace: o.Replace}
+	if o.To != nil {
+		w := file.NewWriter(o.To, "standard output", how)
+		return &Keeper{sink: w, file: w}, nil
+	}
 	if !o.HasSeveralFiles() {
 		w, err := file.Create(o.Path, how)
 		if err != nil {

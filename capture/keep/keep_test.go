@@ -1,12 +1,15 @@
 package keep
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"qsniff/capture"
+	"qsniff/capture/file"
 	"qsniff/capture/live"
 	"qsniff/capture/ring"
 )
@@ -32,6 +35,40 @@ func TestReplace(t *testing.T) {
 	}
 	if b, err := os.ReadFile(path); err != nil || strings.Contains(string(b), "keep me") {
 		t.Errorf("asked for: %q, %v", b, err)
+	}
+}
+
+// TestTo: packets go to a stream in place of a file, each once it is due, and the stream stays open.
+func TestTo(t *testing.T) {
+	var out bytes.Buffer
+	k, err := Open(&Options{To: &out}, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		p := capture.Packet{No: uint64(i + 1), Nanos: int64(i) * int64(10*time.Second), Link: 101, Wire: 20, Data: make([]byte, 20)}
+		if err := k.sink.Write(&p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out.Len() == 0 {
+		t.Error("nothing was written before the end")
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := file.NewReader(&out, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b capture.Batch
+	n := 0
+	for err == nil {
+		err = r.Read(&b)
+		n += len(b.Packets)
+	}
+	if n != 3 || k.Stats().File.Packets != 3 {
+		t.Errorf("%d packets, want 3; %+v, %v", n, k.Stats(), err)
 	}
 }
 

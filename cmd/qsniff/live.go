@@ -155,6 +155,12 @@ func (o *liveOptions) check() error {
 	if err := o.checkCapture(); err != nil {
 		return err
 	}
+	if o.keepOptions.write == stdin {
+		if o.output != "text" && o.output != "none" {
+			return &usageError{fmt.Errorf("-w - writes packets to standard output, and -o %s messages", o.output), "leave out -o, or write the packets to a file"}
+		}
+		o.isPipe, o.output = true, "none"
+	}
 	if err := o.keepOptions.check(); err != nil {
 		return err
 	}
@@ -200,6 +206,7 @@ const reportSuffix = ".html"
 
 // keepOptions are the flags about files of packets.
 type keepOptions struct {
+	isPipe     bool // -w - writes to standard output
 	write      string
 	ringSize   cli.ByteSize
 	ringTime   time.Duration
@@ -214,7 +221,7 @@ type keepOptions struct {
 
 func (o *keepOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&o.write, "write", "w", "", "write the packets to `FILE`, as pcapng, or as pcap if it ends in .pcap; with --ring-... and --on-incident its name begins those of several files")
+	f.StringVarP(&o.write, "write", "w", "", "write the packets to `FILE`, as pcapng, or as pcap if it ends in .pcap; live: - is standard output; with --ring-... and --on-incident its name begins those of several files")
 	f.BoolVar(&o.force, "force", false, "overwrite the FILE of -w if it is there")
 	f.Var(&o.ringSize, "ring-size", "begin another file after so many bytes")
 	f.DurationVar(&o.ringTime, "ring-time", 0, "begin another file after this `TIME`: 1h, 10m")
@@ -234,8 +241,10 @@ func (o *keepOptions) check() error {
 		return &usageError{errors.New("--ring-size and the like, and --on-incident, go with -w"), "name a file, such as -w /var/captures/q.pcapng"}
 	case o.reports && o.onIncident == 0:
 		return &usageError{errors.New("--incident-report goes with --on-incident"), "--on-incident 30 writes what surrounds incidents; qsniff report makes a page of any capture"}
-	case o.write == stdin:
-		return &usageError{errors.New("-w -: packets are written to files"), "tcpdump -w - writes them to standard output"}
+	case o.write == stdin && !o.isPipe:
+		return &usageError{errors.New("-w -: packets are written to files"), "qsniff live -w - writes them to standard output"}
+	case o.write == stdin && (o.force || o.options().HasSeveralFiles()):
+		return &usageError{errors.New("-w - is one stream: no --force, --ring-size and the like, and no --on-incident"), "name a file"}
 	case o.ringTime < 0 || o.ringFiles < 0 || o.ringAge < 0 || o.onIncident < 0:
 		return &usageError{errors.New("--ring-time, --ring-files, --ring-age, --on-incident: less than nothing"), "leave out what is not to be bounded"}
 	case o.force && (o.write == "" || o.options().HasSeveralFiles()):
@@ -263,13 +272,19 @@ func (o *keepOptions) options() *keep.Options {
 // several of the longest packets.
 const leastTotal = 8 << 20
 
-// open opens the files of -w, and calls finished with each of several that is whole. It returns nil
+// open opens the files of -w, or writes to out for "-", and calls finished with each of several that is whole. It returns nil
 // if nothing is to be written.
-func (o *keepOptions) open(described capture.Describer, memory int, finished func(path string)) (*keep.Keeper, error) {
+func (o *keepOptions) open(described capture.Describer, memory int, out io.Writer, finished func(path string)) (*keep.Keeper, error) {
 	if o.write == "" {
 		return nil, nil
 	}
 	k := o.options()
+	if o.write == stdin {
+		if isTerminal(out) {
+			return nil, &usageError{errors.New("-w -: standard output is a terminal"), "pipe it on: qsniff live -i IFACE -w - | qsniff -"}
+		}
+		k.To = out
+	}
 	k.Finished = finished
 	return keep.Open(k, described, memory)
 }
@@ -324,6 +339,8 @@ func (o *keepOptions) describe() string {
 		return words
 	case o.options().HasRing():
 		return fmt.Sprintf("%s_*%s get packets", name, path.Ext(o.write))
+	case o.write == stdin:
+		return "standard output gets packets, as pcapng,"
 	}
 	return o.write + " gets packets"
 }
@@ -459,13 +476,13 @@ func openCapture(opts *liveOptions, io streams) (*liveRun, error) {
 		return nil, err
 	}
 	l := &liveRun{opts: opts, auto: auto, errs: io.err, start: time.Now()}
-	kept, err := opts.keepOptions.open(src, int(opts.memory), l.askForReport)
+	kept, err := opts.keepOptions.open(src, int(opts.memory), io.out, l.askForReport)
 	if err != nil {
 		src.Close()
 		return nil, err
 	}
 	l.keeper = kept
-	if kept != nil {
+	if kept != nil && opts.keepOptions.write != stdin {
 		ignoreBrokenPipe() // if the reader of the output ends, files are still to be finished
 	}
 	l.tap = keep.NewTap(src, kept, &l.alarms, func(err error) { reportError(io.err, err) })
@@ -694,7 +711,7 @@ func (l *liveRun) describeIncidents() string {
 // printNext prints the command that examines what was captured.
 func (l *liveRun) printNext() {
 	switch o := l.opts; {
-	case l.report != nil:
+	case l.report != nil || o.keepOptions.write == stdin:
 	case l.keeper != nil && l.result.Packets > 0:
 		fmt.Fprintf(l.errs, "qsniff: next: qsniff floods %s\n", o.keepOptions.writtenFiles())
 	case l.countIncidents() > 0:
