@@ -22,7 +22,7 @@ import (
 //	{addr} {host}  Addr, with its port and without
 //	{unsure}       why the finding is less severe than its code, if it is
 //
-// What is no verb stays as it is.
+// Text in braces that is no verb stays as it is.
 func appendFormat(dst []byte, format string, e *Expert) []byte {
 	for {
 		text, rest, ok := strings.Cut(format, "{")

@@ -89,13 +89,7 @@ func (p *floodsPage) writeBlock(in *flood.Incident) {
 	}
 	p.writeLine(0, "%s on %s, %s%s", word, in.Target, p.since(in), success)
 	p.dst = slices.Concat(p.dst[:at:at], []byte("\n"+s.on), p.dst[at:len(p.dst)-1], []byte(s.off+"\n"))
-	if inner := p.f.Run.InnerOf(in.Target.End); len(inner) > 0 {
-		words := make([]string, len(inner))
-		for i, addr := range inner {
-			words[i] = addr.String()
-		}
-		p.writeLine(tableIndent, "inside this host: %s", strings.Join(words, ", "))
-	}
+	p.writeInside(in)
 	p.writeLine(tableIndent, "%s", p.briefAmounts(in))
 	if in.Servers > 0 {
 		p.writeServers(in)

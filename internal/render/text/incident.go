@@ -33,13 +33,7 @@ func (p *floodsPage) writeIncident(in *flood.Incident) {
 		p.dst = append(p.dst, '\n')
 		p.writeLine(tableIndent, "%s", about)
 	}
-	if inner := p.f.Run.InnerOf(in.Target.End); len(inner) > 0 {
-		words := make([]string, len(inner))
-		for i, addr := range inner {
-			words[i] = addr.String()
-		}
-		p.writeLine(tableIndent, "inside this host: %s", strings.Join(words, ", "))
-	}
+	p.writeInside(in)
 	p.writeLine(tableIndent, "%s", p.course(in))
 	if amounts := p.amounts(in); amounts != "" {
 		p.writeLine(tableIndent, "%s", amounts)
@@ -58,6 +52,19 @@ func (p *floodsPage) writeIncident(in *flood.Incident) {
 	}
 	p.writeWhere(in)
 	p.writeAdvice(in)
+}
+
+// writeInside writes where the capturing host translates the target to, if it does.
+func (p *floodsPage) writeInside(in *flood.Incident) {
+	inner := p.f.Run.InnerOf(in.Target.End)
+	if len(inner) == 0 {
+		return
+	}
+	words := make([]string, len(inner))
+	for i, addr := range inner {
+		words[i] = addr.String()
+	}
+	p.writeLine(tableIndent, "inside this host: %s", strings.Join(words, ", "))
 }
 
 // writeItem writes a sentence as an item of a list.
