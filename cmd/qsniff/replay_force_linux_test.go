@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -100,21 +99,4 @@ func TestReplayForcedUnproven(t *testing.T) {
 		t.Errorf("it got %q, %v", buf[:n], err)
 	}
 	end()
-}
-
-// TestListenBoth: replay listens at the address it was given and at no other: 0.0.0.0 is IPv4 alone.
-func TestListenBoth(t *testing.T) {
-	for given, other := range map[string]string{"0.0.0.0:0": "::1", "[::]:0": "127.0.0.1", "127.0.0.1:0": "127.0.0.2"} {
-		udp, tcp, err := listenBoth(t.Context(), netip.MustParseAddrPort(given))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer udp.Close()
-		defer tcp.Close()
-		at := net.JoinHostPort(other, strconv.Itoa(tcp.Addr().(*net.TCPAddr).Port))
-		if c, err := net.Dial("tcp", at); err == nil {
-			c.Close()
-			t.Errorf("%s: %s is answered, too", given, at)
-		}
-	}
 }

@@ -142,30 +142,3 @@ func TestReplayRefuses(t *testing.T) {
 		}
 	}
 }
-
-// TestReplayCounts: what a limit keeps from being answered is in the summary.
-func TestReplayCounts(t *testing.T) {
-	var errs bytes.Buffer
-	s := replayServer{opts: &replayOptions{delay: time.Hour}, errs: &errs, delayed: replayDelayed, conns: make(map[net.Conn]bool)}
-	s.later(func() { t.Error("sent") })
-	for range replayConns {
-		a, b := net.Pipe()
-		t.Cleanup(func() { a.Close(); b.Close() })
-		s.conns[a] = true
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go s.accept(t.Context(), l)
-	if b, err := io.ReadAll(dialReplay(t, "tcp", l.Addr().String())); err != nil || len(b) > 0 {
-		t.Errorf("%q, %v from a server with too many connections", b, err)
-	}
-	l.Close()
-	s.printSummary()
-	for _, want := range []string{"1 reply not sent: 4096 others", "1 connection closed at once: 64 others"} {
-		if !strings.Contains(errs.String(), want) {
-			t.Errorf("got  %swant %q in it", errs.String(), want)
-		}
-	}
-}

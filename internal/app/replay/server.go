@@ -1,5 +1,5 @@
 // Package replay imitates a server that was recorded: it returns for requests the replies
-// that the server of a capture gave. It opens no sockets and has no clock; the command does.
+// that the server of a capture gave. Only a Listener, its sockets, has goroutines and a clock.
 // It is no model of a game: what was not asked in the capture is not answered.
 //
 // A Collector gets the messages of a run of the pipeline. It sorts the requests to each

@@ -154,7 +154,7 @@ var clockless = []string{"capture", "capture/packet", "reassembly", "dissect", "
 // that tells of incidents, and there services, programs and disks; people at a screen. The
 // table of goroutines in ARCHITECTURE.md has each.
 var concurrent = []string{"capture/keep", "capture/live/libpcap.go", "capture/live/datagrams.go", "internal/monitor/serve", "internal/monitor/notify/process.go", "internal/fleet/messenger",
-	"internal/app/terminal/guard_linux.go", "internal/app/browse/browse.go", "internal/app/browse/session.go", "internal/app/browse/spool.go"}
+	"internal/app/replay/listen.go", "internal/app/terminal/guard_linux.go", "internal/app/browse/browse.go", "internal/app/browse/session.go", "internal/app/browse/spool.go"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the
 // table. Tests may import what they like.

@@ -17,7 +17,7 @@ var networkUsers = map[string]string{
 	"internal/fleet/messenger":  "webhooks, syslog, journal",
 	"internal/fleet/outbox":     "messages to the hub",
 	"internal/fleet/hub/broker": "the hub's broker",
-	"cmd/qsniff":                "replay",
+	"internal/app/replay":       "replay",
 	"capture/live":              "--tzsp",
 	"internal/base/systemd":     "readiness, and a socket that systemd opened",
 }
