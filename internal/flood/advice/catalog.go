@@ -50,6 +50,7 @@ type catalog struct {
 	operator dissect.Operator
 	sets     [numLineKinds]packetSet
 	gated    packetSet // answers that the server gives for a challenge only; empty: none is known
+	replies  packetSet // challenges and answers, which anyone gets who asks, or in whose name others ask
 }
 
 // packetSet is the datagrams that the lines of one kind match: those with at least one of its
@@ -159,6 +160,8 @@ func newCatalog(reg *dissect.Registry, p *dissect.Proto) *catalog {
 	for l := range c.sets {
 		c.sets[l].indexForms(all)
 	}
+	c.replies.patterns = dissect.Needed(unasked)
+	c.replies.indexForms(all)
 	return c
 }
 

@@ -108,9 +108,14 @@ func TestInventedChallenges(t *testing.T) {
 }
 
 // TestStrangers: random datagrams are capped, and players, to whom the server sends the game,
-// lose at most what they send before it does.
+// lose at most what they send before it does, however many addresses are sent challenges.
 func TestStrangers(t *testing.T) {
 	tr := newTrial(adviceIncident("junk_flood-strange"))
+	for i := range trialPeers + 100 {
+		forged := netip.AddrFrom4([4]byte{30, byte(i >> 16), byte(i >> 8), byte(i)}).String()
+		tr.Apply(pktTo(pktChallenge, forged, 0), false)
+		tr.Apply(pktTo(pktAnswer, forged, 0), false)
+	}
 	for i := range 20_000 {
 		at := time.Duration(i) * time.Millisecond / 3
 		tr.Apply(pktFrom(pktGame, netip.AddrFrom4([4]byte{20, 2, byte(i % 3), byte(i % 100)}).String(), at), false)

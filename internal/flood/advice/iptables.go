@@ -62,6 +62,10 @@ func (w *iptWriter) writeFills(tool string, sets []ipSet) {
 		for _, rule := range x.natFills {
 			w.writeLine("# %s -t mangle -D POSTROUTING %s   (with NAT)", tool, rule)
 		}
+		if x.chain != "" {
+			w.writeLine("# %s -t mangle -F %s", tool, x.chain)
+			w.writeLine("# %s -t mangle -X %s", tool, x.chain)
+		}
 		w.writeLine("# ipset destroy %s", x.name)
 	}
 	if len(sets) == 0 {
@@ -69,6 +73,14 @@ func (w *iptWriter) writeFills(tool string, sets []ipSet) {
 	}
 	w.writeLine("*mangle")
 	for _, x := range sets {
+		if x.chain != "" {
+			w.writeLine(":%s - [0:0]", x.chain)
+		}
+	}
+	for _, x := range sets {
+		for _, rule := range x.rules {
+			w.writeLine("%s", rule)
+		}
 		for _, rule := range x.fills {
 			w.writeLine("-A POSTROUTING %s", rule)
 		}
@@ -454,11 +466,28 @@ type ipSet struct {
 	size     int
 	fills    []string // the rules that fill it, without their chain
 	natFills []string // the same for replies that NAT translates
+	chain    string   // that the fills jump to; empty: they fill the set themselves
+	rules    []string // of that chain
+}
+
+// formatAdd returns the target of a rule that adds the receiver.
+func (x *ipSet) formatAdd() string { return fmt.Sprintf("-j SET --add-set %s dst --exist", x.name) }
+
+// skip gives the set a chain of its own, which adds the receivers of all but what the patterns match.
+func (x *ipSet) skip(w *iptWriter, patterns []dissect.Pattern) {
+	x.chain = w.ownChain() + "T"
+	for _, m := range (u32{w.isIPv6}).formatMatches(patterns) {
+		x.rules = append(x.rules, fmt.Sprintf("-A %s %s -j RETURN", x.chain, m))
+	}
+	x.rules = append(x.rules, fmt.Sprintf("-A %s %s", x.chain, x.formatAdd()))
 }
 
 // fill adds the rules that add the receivers of replies with a match.
 func (x *ipSet) fill(w *iptWriter, match, until string) {
-	rule := fmt.Sprintf("-j SET --add-set %s dst --exist", x.name)
+	rule := x.formatAdd()
+	if x.chain != "" {
+		rule = "-j " + x.chain
+	}
 	if match != "" {
 		rule = match + " " + rule
 	}
@@ -470,6 +499,9 @@ func (x *ipSet) fill(w *iptWriter, match, until string) {
 func (w *iptWriter) ipSets(until string) (list []ipSet) {
 	if w.needsPeers() {
 		x := ipSet{name: w.setName(peerSet), idle: peerIdle, size: trialPeers}
+		if w.skipsReplies() {
+			x.skip(w, w.replies.patterns)
+		}
 		x.fill(w, "", until)
 		list = append(list, x)
 	}
@@ -529,6 +561,12 @@ func (w *iptWriter) writeSetRules(g group, x *IPTables, first *strings.Builder, 
 		x.Hook = "POSTROUTING"
 		x.Sets = append(x.Sets, w.createSets()...)
 		for _, set := range w.ipSets(until) {
+			if set.chain != "" {
+				x.Chains = append(x.Chains, set.chain)
+			}
+			for _, rule := range set.rules {
+				w.writeLine("%s", rule)
+			}
 			for _, rule := range set.fills {
 				fmt.Fprintf(first, "-A %s %s\n", IPTablesChain, rule)
 			}

@@ -90,6 +90,7 @@ func (w *nftWriter) writeTable(groups []group, sets ...string) {
 			for i := range p.rules[:p.numRules] {
 				w.writeChain(&p.rules[i])
 			}
+			w.writeGameChain()
 		}
 	}
 	w.writeLine("}")
@@ -329,7 +330,7 @@ func (p *plan) comment(l lineKind) string {
 	case lineUnissued:
 		return "challenges from sources this server sent nothing to"
 	case lineStrangers:
-		return "a cap on all but queries, from sources this server sent nothing to"
+		return "a cap on all but queries, from sources sent no more than replies"
 	}
 	return "attempts to log in"
 }
@@ -598,8 +599,7 @@ func (w *nftWriter) writeSentHook(groups []group) {
 			}
 			from := fmt.Sprintf("%s saddr %s udp sport %s", w.ip, host, port)
 			if w.needsPeers() {
-				w.writeLine("    # whom the server sent something, for a minute")
-				w.writeLine("    %s update @peers%d { %s daddr }", from, w.id, w.ip)
+				w.writePeerRule(from)
 			}
 			if w.needsAnswered() {
 				w.writeLine("    # whom the server sent what it gives for a challenge only")
@@ -612,6 +612,32 @@ func (w *nftWriter) writeSentHook(groups []group) {
 	if !isFirst {
 		w.writeLine("  }")
 	}
+}
+
+// writePeerRule writes the line that fills the set of peers with the receivers of what from matches.
+func (w *nftWriter) writePeerRule(from string) {
+	if w.skipsReplies() {
+		w.writeLine("    # whom the server sent more than replies to queries, for a minute")
+		w.writeLine("    %s jump game%d", from, w.id)
+		return
+	}
+	w.writeLine("    # whom the server sent something, for a minute")
+	w.writeLine("    %s %s", from, w.addPeer())
+}
+
+func (w *nftWriter) addPeer() string { return fmt.Sprintf("update @peers%d { %s daddr }", w.id, w.ip) }
+
+// writeGameChain writes the chain that keeps replies out of the set of peers, if the plan needs it.
+func (w *nftWriter) writeGameChain() {
+	if !w.skipsReplies() {
+		return
+	}
+	w.writeLine("  chain game%d {", w.id)
+	for _, m := range formatNFTMatches(w.replies.patterns) {
+		w.writeMatch(m, "return")
+	}
+	w.writeLine("    %s", w.addPeer())
+	w.writeLine("  }")
 }
 
 // writeAnsweredSets writes the set of those who were answered for a challenge, and the one with

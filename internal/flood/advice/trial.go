@@ -233,10 +233,11 @@ func (t *trial) recordSent(s *track.Sighting) {
 	}
 	h := t.hashOf(&s.Dst)
 	dropped, _ := t.whatDropped(&s.Dst)
-	isGated := s.What == track.IsReply && t.attempts[0].plan.gated.hasSighting(s) // the same for all plans
+	of := &t.attempts[0].plan // both are the same for all plans
+	isGated, isReply := s.What == track.IsReply && of.gated.hasSighting(s), of.replies.hasSighting(s)
 	for i := range t.attempts[:t.numAttempts] {
 		if s.What == track.IsOther || !dropped.has(i) {
-			t.attempts[i].recordSent(h, isGated, s.Age)
+			t.attempts[i].recordSent(h, isGated, isReply, s.Age)
 		}
 	}
 }
@@ -420,6 +421,7 @@ type attempt struct {
 	peers         hashTable // when the server sent something to each source
 	passBuckets   hashTable // when the bucket of each of these is full
 	needsPeers    bool      // the lines look up whom the server sent something
+	skipsReplies  bool      // other than replies
 	needsAnswered bool      // the lines look up whom the server answered
 	named         [planNames]network
 	plan          plan
@@ -440,7 +442,8 @@ type ruleTest struct {
 
 // reset begins anew with a plan, and keeps the memory of the tables.
 func (a *attempt) reset(p *plan) {
-	a.plan, a.numNames, a.needsPeers, a.needsAnswered = *p, p.numNames, p.needsPeers(), p.needsAnswered()
+	a.plan, a.numNames = *p, p.numNames
+	a.needsPeers, a.skipsReplies, a.needsAnswered = p.needsPeers(), p.skipsReplies(), p.needsAnswered()
 	for i, x := range p.named[:p.numNames] {
 		a.named[i] = newNetwork(x)
 	}
@@ -496,13 +499,13 @@ func (a *attempt) isOver(r *ruleTest, source uint64, now int64) bool {
 }
 
 // recordSent records that the server sent something to a source at the time now. isGated
-// reports whether the server gives that for a challenge only. As in the kernel, a full set
-// takes no new source.
-func (a *attempt) recordSent(source uint64, isGated bool, now int64) {
+// reports whether the server gives that for a challenge only, isReply whether anyone gets it who
+// asks. As in the kernel, a full set takes no new source.
+func (a *attempt) recordSent(source uint64, isGated, isReply bool, now int64) {
 	if isGated && a.needsAnswered {
 		a.answered.record(source, now, answeredIdle)
 	}
-	if a.needsPeers {
+	if a.needsPeers && !(isReply && a.skipsReplies) {
 		a.peers.record(source, now, peerIdle)
 	}
 }
@@ -522,6 +525,12 @@ func (p *plan) needsPeers() bool {
 	}
 	return false
 }
+
+// skipsReplies reports whether the peers of the plan are the receivers of anything but replies. A cap
+// on strangers passes players, and a flood of forged queries whose challenges made peers of all their
+// addresses would fill the set, so that players who join find no room. A challenge has to
+// come from a host that was sent one, so that the lines about these have no use for this.
+func (p *plan) skipsReplies() bool { return p.hasRule(lineStrangers) && !p.hasRule(lineUnissued) }
 
 // needsSent reports whether the lines of a plan look at what the server sends.
 func (p *plan) needsSent() bool { return p.needsPeers() || p.needsAnswered() }

@@ -72,7 +72,8 @@ const (
 )
 
 // kernelCase is packets for the lines of one incident: so many rounds, 10 ms apart where
-// rates are as advised, of one packet of each sort from each source.
+// rates are as advised, of one packet of each sort from each source; sorts that begin with "<" the
+// server sends to it, those that begin with "^" are of the first source alone.
 type kernelCase struct {
 	incident string
 	rounds   int
@@ -113,8 +114,8 @@ var kernelCases = []kernelCase{
 		[]string{"2001:db8:9::1", "2001:db8:9::2", "2001:db8:9:1::1"}, 15},
 	{"flood_spoofed-mixed", 300, []string{"padded", "infoAgain", "rules", "rulesAgain"}, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}, 15},
 	{"challenge_bypass", 100, []string{"rulesAgain", "info", "rules"}, []string{"203.0.113.7", "192.0.2.1", "192.0.2.2"}, 0},
-	{"junk_flood-strange", 100, []string{"strange", "info"}, []string{"192.0.2.1", "192.0.2.2"}, 2},
-	{"junk_flood-strange6", 100, []string{"strange", "info"}, []string{"2001:db8:9::1", "2001:db8:9:1::1"}, 2},
+	{"junk_flood-strange", 100, []string{"<challenge", "<answer", "^<part", "strange", "info"}, []string{"192.0.2.1", "192.0.2.2"}, 2},
+	{"junk_flood-strange6", 100, []string{"<challenge", "<answer", "^<game", "strange", "info"}, []string{"2001:db8:9::1", "2001:db8:9:1::1"}, 2},
 	{"rcon_bruteforce", 12, []string{"opened"}, []string{"203.0.113.7", "192.0.2.1", "192.0.2.2"}, 2},
 	{"rcon_bruteforce-udp", 100, []string{"command", "info"}, []string{"192.0.2.1", "192.0.2.2"}, 2},
 }
@@ -287,7 +288,11 @@ func (x *kernelCase) send(t *testing.T, tr *trial, pause time.Duration) (drops u
 	for range x.rounds {
 		for _, i := range r.Perm(len(x.sources)) {
 			for _, sort := range x.sorts {
+				sort, isOfFirst := strings.CutPrefix(sort, "^")
 				sort, isSent := strings.CutPrefix(sort, "<")
+				if isOfFirst && i != 0 {
+					continue
+				}
 				p := pktPayloads[sort]
 				s := pktFrom(p.sighting, x.sources[i], time.Since(began))
 				way, to := clients[i], net.Addr(here)

@@ -298,8 +298,8 @@ func (p *plan) junkWords() (all []string) {
 				" If the log shows a type that the game needs, add a line that returns for it before the flood is over.")
 	}
 	if p.hasRule(lineStrangers) {
-		return append(all, "Players are sent the game all the time, and strangers nothing. So the lines remember for a minute whom the"+
-			" server sends anything, and cap what everybody else sends at 20 a second, unless it begins like a query or a join.")
+		return append(all, "Players are sent the game all the time, and strangers no more than answers to queries. So the lines remember"+
+			" for a minute whom the server sends anything else, and cap what all others send at 20 a second, unless it begins like a query or a join.")
 	}
 	return append(all, "Against junk that begins with other bytes nothing helps but a list of who may send: \"qsniff proven\" prints"+
 		" the clients that proved their address, with -o nft as sets for lines of your own.")
