@@ -261,7 +261,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	}
 	defer j.release()
 	out := newFloodOutput(opts, io.out)
-	d := newDetector(j.cfg.Registry, opts.limits, opts.scale(), opts.expiry, opts.ownTools)
+	d := opts.newDetector(j.cfg.Registry, opts.limits, opts.expiry)
 	d.AddObserver(out.observe)
 	d.CountOthersAt(opts.ours.HasHost)
 	j.cfg.Watchers = []track.Watcher{&out.seen, d}
@@ -365,7 +365,7 @@ func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error 
 		return err
 	}
 	out := newFloodOutput(opts, io.out)
-	d := newDetector(l.cfg.Registry, opts.limits, opts.scale(), opts.expiry, opts.ownTools)
+	d := opts.newDetector(l.cfg.Registry, opts.limits, opts.expiry)
 	d.AddObserver(out.observe)
 	d.CountOthersAt(opts.ours.HasHost)
 	l.cfg.OnStart = append(l.cfg.OnStart, func(totals func() tally.Run) { out.totals = totals })
@@ -590,12 +590,15 @@ func printFloodRemarks(w io.Writer, f *render.Floods, output string) {
 // serversHelp is the help of --servers in commands that print messages.
 const serversHelp = "report floods at these targets, and scans, only"
 
-// detectorShare is the size of the detector's tables in commands that print messages, as a
-// share of their size in floods. Chosen: the tables for messages need memory there, too.
-const detectorShare = 1. / 4
+// newDetector returns the detector of a run, whose incidents have advice with rules that match until
+// expiry after they were loaded. All commands take theirs from here: its tables and samples have one
+// size, whatever else a command keeps, so that one capture has one judgement (TestOneJudgement).
+func (o *readOptions) newDetector(reg *dissect.Registry, limits flood.Thresholds, expiry time.Duration) *flood.Detector {
+	return newDetector(reg, limits, o.scale(), expiry, o.ownTools)
+}
 
-// newDetector returns a detector whose incidents have advice, with rules that match until expiry
-// after they were loaded. own are the tools of the user.
+// newDetector returns a detector whose tables have size times their usual size. own are the tools of
+// the user.
 func newDetector(reg *dissect.Registry, limits flood.Thresholds, size float64, expiry time.Duration, own *hostset.Networks) *flood.Detector {
 	d := flood.New(limits, size, advice.New(reg, expiry))
 	d.SetOwn(own)

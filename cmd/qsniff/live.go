@@ -497,11 +497,7 @@ func openCapture(opts *liveOptions, io streams) (*liveRun, error) {
 // newDetector returns the detector of the run. Its incidents start the writing of packets
 // with --on-incident. If r has no form for incidents, they are printed on standard error.
 func (l *liveRun) newDetector(reg *dissect.Registry, own *hostset.Set, r render.Renderer) *incidents {
-	scale := l.opts.scale()
-	if !l.opts.isWatchOnly() {
-		scale *= detectorShare
-	}
-	found := &incidents{newDetector(reg, flood.Defaults(), scale, advice.DefaultExpiry, l.opts.ownTools), own}
+	found := &incidents{l.opts.newDetector(reg, flood.Defaults(), advice.DefaultExpiry), own}
 	found.Detector.AddObserver(found.filter(l.noteAlarm))
 	if l.told != nil {
 		found.Detector.AddObserver(found.filter(l.told.Observe))

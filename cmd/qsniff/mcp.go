@@ -112,6 +112,6 @@ func (o *readOptions) assistant(dir string) (a mcp.Options, err error) {
 	return mcp.Options{Folder: root, Version: b.Short(), Codes: listCodes(reg),
 		Config: pipeline.Config{Registry: reg, DecodeAs: as, Dedup: dedups[o.dedup], Memory: int64(o.memory), Jobs: o.jobs},
 		Detector: func() *flood.Detector {
-			return newDetector(reg, flood.Defaults(), o.scale(), advice.DefaultExpiry, o.ownTools)
+			return o.newDetector(reg, flood.Defaults(), advice.DefaultExpiry)
 		}}, nil
 }

@@ -44,8 +44,16 @@ type mcpSession struct {
 // mcpInside returns a session with a server in this process, for the captures below dir.
 func mcpInside(t testing.TB, dir string) *mcpSession {
 	t.Helper()
+	return mcpOf(t, dir, 16<<20)
+}
+
+// mcpOf is mcpInside with that much memory; 0: the usual.
+func mcpOf(t testing.TB, dir string, memory memorySize) *mcpSession {
+	t.Helper()
 	opts := readDefaults()
-	opts.memory = 16 << 20
+	if memory > 0 {
+		opts.memory = memory
+	}
 	a, err := opts.assistant(dir)
 	if err != nil {
 		t.Fatal(err)

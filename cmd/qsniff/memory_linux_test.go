@@ -24,10 +24,11 @@ func TestMemory(t *testing.T) {
 		t.Skip("the race detector needs memory of its own")
 	}
 	const (
-		most        = 52 << 20 // bytes: the program's own pages take up to 24 MiB more (peakWhile)
-		mostOfMore  = 64 << 20 // with twice the tables
-		collections = 40       // 0 to 10 were counted
-		early       = 6        // that may run before the growth of the heap is set: 3 were counted
+		most         = 52 << 20 // bytes: the program's own pages take up to 24 MiB more (peakWhile)
+		mostOfMore   = 64 << 20 // with twice the tables
+		mostOfReport = 60 << 20 // 55.6 MiB were counted: its detector is that of floods, beside all that it collects
+		collections  = 40       // 0 to 10 were counted
+		early        = 6        // that may run before the growth of the heap is set: 3 were counted
 	)
 	data, program := strangers(t, 40_000), builtProgram(t)
 	lines := []string{"read -o json", "floods", "report -o json", "stats --memory 128M"}
@@ -41,6 +42,9 @@ func TestMemory(t *testing.T) {
 			limit, more := int64(most), strings.HasSuffix(args, "128M")
 			if more {
 				limit = mostOfMore
+			}
+			if args == "report -o json" {
+				limit = mostOfReport
 			}
 			if peak > limit {
 				t.Errorf("peak: bytes\ngot  %d\nwant at most %d", peak, limit)

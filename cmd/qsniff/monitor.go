@@ -342,7 +342,7 @@ func (m *monitorRun) addStages() error {
 	o, cfg := m.opts, &m.in.cfg
 	protos := cfg.Registry.Protos()
 	m.meter = monitor.New(protos, monitor.Options{Servers: o.ours.Ends(), MayList: o.mayList(), MaxServers: o.maxServers, Scale: o.scale(), Clock: monotonic})
-	m.detector = &incidents{newDetector(cfg.Registry, o.limits, o.scale(), advice.DefaultExpiry, o.ownTools), o.ours}
+	m.detector = &incidents{o.newDetector(cfg.Registry, o.limits, advice.DefaultExpiry), o.ours}
 	m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) {
 		m.detector.filter(m.meter.AddIncident)(in, e)
 	})

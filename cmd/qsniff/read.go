@@ -106,7 +106,7 @@ func (o *readOptions) printJob(j *job, r render.Renderer) error {
 	}
 	j.cfg.Renderer, j.streamsOutput = r, r != nil
 	if _, ok := r.(render.IncidentRenderer); ok && j.cfg.Filter.AllowsIncidents() {
-		j.cfg.Incidents = &incidents{newDetector(j.cfg.Registry, flood.Defaults(), o.scale()*detectorShare, advice.DefaultExpiry, o.ownTools), o.ours}
+		j.cfg.Incidents = &incidents{o.newDetector(j.cfg.Registry, flood.Defaults(), advice.DefaultExpiry), o.ours}
 	}
 	result, err := j.run()
 	if o.result != nil {

@@ -233,7 +233,8 @@ type reportCollector struct {
 }
 
 // reportShare is the size of the tables of a report, as a share of their size in the commands
-// that have one of them: together they are to take about as much memory as these (TestMemory).
+// that have one of them: together they are to take about as much memory as these (TestMemory). The
+// detector has the size that it has everywhere, so that it judges as elsewhere.
 const reportShare = 1. / 4
 
 // newReportCollector returns a collector for the run of j, which it sets up.
@@ -245,7 +246,7 @@ func newReportCollector(o *reportOptions, j *job) *reportCollector {
 		findings:  stats.NewFindingCollector(stats.FindingOptions{Ours: o.ours, Scale: scale / 2}),
 		timeline:  stats.NewTimeline(o.interval, o.ours),
 		exchanges: sample.New(jsonl.New(jsonl.Options{Layout: true}), o.ours, o.scale()),
-		detector:  newDetector(j.cfg.Registry, flood.Defaults(), scale*detectorShare, advice.DefaultExpiry, o.ownTools),
+		detector:  o.newDetector(j.cfg.Registry, flood.Defaults(), advice.DefaultExpiry),
 	}
 	c.kept.IsOurs = func(in *flood.Incident) bool { return in.IsAt(o.ours) }
 	c.detector.AddObserver(c.kept.Observe)

@@ -305,7 +305,7 @@ func (t *topRun) begin(speed float64, isPaused bool, until int64) (*session, err
 		cancel()
 		return nil, err
 	}
-	d := &incidents{newDetector(s.cfg.Registry, t.opts.limits, t.opts.scale(), advice.DefaultExpiry, t.opts.ownTools), t.opts.ours}
+	d := &incidents{t.opts.newDetector(s.cfg.Registry, t.opts.limits, advice.DefaultExpiry), t.opts.ours}
 	s.cfg.WatchesMatches, s.cfg.CountsMessages = true, false
 	mayList := t.opts.ours.Has // without --servers, any: whoever looks may be on the way to the servers
 	if t.opts.ours == nil {

@@ -74,7 +74,7 @@ func readTop(t *testing.T, name string, after time.Duration) (*top.State, *recen
 	const begin = 1_700_000_000e9 // of all captures of this repository
 	cfg := pipeline.Config{Source: &untilSource{r, begin + int64(after)}, Registry: reg, Out: io.Discard, Jobs: 1}
 	store := recent.NewStore()
-	feed := top.NewFeed(&cfg, monitor.Options{MaxServers: 16, Scale: 1, Clock: monotonic}, newDetector(reg, flood.Defaults(), 1, advice.DefaultExpiry, nil), nil, store)
+	feed := top.NewFeed(&cfg, monitor.Options{MaxServers: 16, Scale: 1, Clock: monotonic}, readDefaults().newDetector(reg, flood.Defaults(), advice.DefaultExpiry), nil, store)
 	run, err := pipeline.Run(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)
