@@ -106,7 +106,7 @@ func filterError(err error) error {
 func (o *readOptions) hintTranslation(err error, text string) error {
 	var placed *placedError
 	expr, _ := pcapfilter.Parse(text)
-	own, ok := translateTcpdump(expr)
+	own, ok := filter.FromTcpdump(expr)
 	if _, wrong := o.compile(own); ok && wrong == nil && errors.As(err, &placed) {
 		placed.hint = "that is the language of tcpdump, which -f takes; here it is -Y " + cli.Quote(own)
 	}

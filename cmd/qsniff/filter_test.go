@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"qsniff/capture/pcapfilter"
 	"qsniff/internal/tools/docgen"
 )
 
@@ -22,38 +21,6 @@ func TestFilterExamples(t *testing.T) {
 		out, errs, status := output(t, "--utc", "-Y", x.Text, name)
 		if status != exitOK || out == "" || strings.Count(out, "\n") > strings.Count(all, "\n") {
 			t.Errorf("-Y %q: status %d, %d lines of %d: %s", x.Text, status, strings.Count(out, "\n"), strings.Count(all, "\n"), errs)
-		}
-	}
-}
-
-// TestTranslateTcpdump: a simple expression of tcpdump means the same here, and no other one
-// is taken for simple.
-func TestTranslateTcpdump(t *testing.T) {
-	for text, want := range map[string]string{
-		"udp":                               "udp",
-		"udp port 27015":                    "udp.port == 27015",
-		"host 10.0.0.1":                     "(addr == 10.0.0.1)",
-		"src host 10.0.0.1":                 "(src == 10.0.0.1)",
-		"src 10.0.0.1":                      "(src == 10.0.0.1)",
-		"ip6 dst net 2001:db8::/32":         "(ipv6 and dst == 2001:db8::/32)",
-		"dst port 53":                       "(udp.dstport == 53 or tcp.dstport == 53)",
-		"udp portrange 27000-27050":         "udp.port in {27000..27050}",
-		"udp port 1 or 2":                   "(udp.port == 1 or udp.port == 2)",
-		"udp or tcp and host 10.0.0.1":      "((udp or tcp) and (addr == 10.0.0.1))",
-		"not (host 10.0.0.1 || tcp port 5)": "not (((addr == 10.0.0.1) or tcp.port == 5))",
-		"udp[8:4] = 0xffffffff":             "",
-		"ether host 00:11:22:33:44:55":      "",
-		"port":                              "",
-		"(udp":                              "",
-		"":                                  "",
-	} {
-		expr, _ := pcapfilter.Parse(text)
-		got, ok := translateTcpdump(expr)
-		if !ok {
-			got = ""
-		}
-		if got != want {
-			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
 		}
 	}
 }

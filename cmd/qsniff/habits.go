@@ -346,7 +346,7 @@ func (h *habitState) takeWords(words []string) error {
 		return nil
 	}
 	expr, parseErr := pcapfilter.Parse(text)
-	if own, ok := translateTcpdump(expr); ok {
+	if own, ok := filter.FromTcpdump(expr); ok {
 		if _, err := h.opts.compile(own); err == nil {
 			h.opts.display.words = own
 			return nil
@@ -359,7 +359,7 @@ func (h *habitState) takeWords(words []string) error {
 	var wrong *filter.Error
 	isOneName := len(words) == 1 && !strings.ContainsAny(text, "=<>!&|~(){}\" ")
 	switch errors.As(err, &wrong); {
-	case looksLikeTcpdump(text):
+	case filter.LooksLikeTcpdump(text):
 		return captureFilterError(parseErr)
 	case isOneName && strings.HasPrefix(wrong.Hint, "did you mean"):
 		return h.refuse(text+": no such file, and as a filter: "+wrong.Message, wrong.Hint)
@@ -380,97 +380,10 @@ func (h *habitState) takeCaptureWords(words []string) error {
 			h.words = len(words)
 		}
 		h.opts.addCaptureFilter(text)
-	case looksLikeTcpdump(text):
+	case filter.LooksLikeTcpdump(text):
 		return captureFilterError(err)
 	case len(h.files) > 0:
 		return h.refuse(words[0]+": no such file, and no filter of tcpdump", "name captures that exist, or a filter such as udp port 27015")
 	}
 	return nil
-}
-
-// tcpdumpWords precede values in expressions of tcpdump.
-var tcpdumpWords = []string{"host", "net", "port", "portrange", "src", "dst", "udp", "tcp", "ip", "ip6", "icmp", "ether", "vlan", "greater", "less", "proto"}
-
-// looksLikeTcpdump reports whether one of tcpdump's words is followed by another word or a
-// value, as never in qsniff's language, or stands for itself and is no field of qsniff's.
-func looksLikeTcpdump(text string) bool {
-	words := strings.Fields(strings.NewReplacer("(", " ", ")", " ", "!", " ").Replace(text))
-	for i, w := range words {
-		if !slices.Contains(tcpdumpWords, w) {
-			continue
-		}
-		if len(words) == 1 {
-			return true
-		}
-		if i+1 < len(words) && strings.Trim(words[i+1], "abcdefghijklmnopqrstuvwxyz0123456789.:/-") == "" && !slices.Contains(ownOperators, words[i+1]) {
-			return true
-		}
-	}
-	return false
-}
-
-// ownOperators are the words between comparisons, and in them, in qsniff's language.
-var ownOperators = []string{"and", "or", "xor", "not", "in", "contains", "matches", "eq", "ne", "gt", "lt", "ge", "le", "any_eq", "all_eq", "any_ne", "all_ne"}
-
-// translateTcpdump returns an expression of tcpdump in qsniff's language, if it consists of
-// host, net, port, portrange, src, dst, udp, tcp, ip, ip6, and, or, not and parentheses.
-func translateTcpdump(e *pcapfilter.Expr) (own string, ok bool) {
-	if e == nil || e.Root == nil {
-		return "", false
-	}
-	return translateNode(e.Root)
-}
-
-func translateNode(n pcapfilter.Node) (own string, ok bool) {
-	both := func(x pcapfilter.Node, op string, y pcapfilter.Node) (string, bool) {
-		left, ok1 := translateNode(x)
-		right, ok2 := translateNode(y)
-		return fmt.Sprintf("(%s %s %s)", left, op, right), ok1 && ok2
-	}
-	switch n := n.(type) {
-	case *pcapfilter.And:
-		return both(n.X, "and", n.Y)
-	case *pcapfilter.Or:
-		return both(n.X, "or", n.Y)
-	case *pcapfilter.Not:
-		own, ok = translateNode(n.X)
-		return "not (" + own + ")", ok
-	case *pcapfilter.Proto:
-		own = map[string]string{"udp": "udp", "tcp": "tcp", "ip": "ip", "ip6": "ipv6"}[n.Name]
-		return own, own != ""
-	case *pcapfilter.Match:
-		return translateMatch(n)
-	}
-	return "", false
-}
-
-// translateMatch returns the comparison with a value.
-func translateMatch(m *pcapfilter.Match) (own string, ok bool) {
-	family, isKnown := map[string]string{"": "", "ip": "ip and ", "ip6": "ipv6 and ", "udp": "udp and ", "tcp": "tcp and "}[m.Proto]
-	dirs, isSimple := map[string][2]string{"": {"addr", "port"}, "src or dst": {"addr", "port"}, "src": {"src", "srcport"}, "dst": {"dst", "dstport"}}[m.Dir]
-	if !isKnown || !isSimple || m.Type == "proto" {
-		return "", false
-	}
-	if m.Net.IsValid() {
-		value := m.Net.String()
-		switch {
-		case m.Net.IsSingleIP():
-			value = m.Net.Addr().String()
-		case m.Net.Addr().Is4() && m.Mask != ^uint32(0)<<(32-m.Net.Bits()):
-			return "", false
-		}
-		return fmt.Sprintf("(%s%s == %s)", family, dirs[0], value), true
-	}
-	test := fmt.Sprintf(" == %d", m.Lo)
-	if m.Type == "portrange" {
-		test = fmt.Sprintf(" in {%d..%d}", m.Lo, m.Hi)
-	}
-	switch transport := map[uint32]string{6: "tcp", 17: "udp"}[m.Transport]; {
-	case m.Proto != "":
-		return m.Proto + "." + dirs[1] + test, true
-	case m.Transport == 0:
-		return fmt.Sprintf("(udp.%s%s or tcp.%s%s)", dirs[1], test, dirs[1], test), true
-	default:
-		return transport + "." + dirs[1] + test, transport != ""
-	}
 }
