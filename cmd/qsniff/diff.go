@@ -312,7 +312,7 @@ func (x *datagramFilter) matchSegment(p *packet.Packet, frame uint64, nanos int6
 // has any.
 func (o *diffOptions) writeClasses(ctx context.Context, s streams, open func(diff.Side) (capture.Source, error), frames *[2][diff.NumClasses]frameSet) error {
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
-		return &hintedError{fmt.Errorf("-w %s: %w", o.dir, systemReason(err)), "choose a folder that can be made"}
+		return &hintedError{fmt.Errorf("-w %s: %w", o.dir, cli.Reason(err)), "choose a folder that can be made"}
 	}
 	n := 0
 	for side, name := range [...]string{"edge", "host"} {

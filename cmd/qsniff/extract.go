@@ -1,25 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"qsniff/dissect"
 	"qsniff/dissect/protocols"
-	"qsniff/internal/app/decode"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/app/extract"
-	"qsniff/internal/app/payload"
-	"qsniff/internal/pipeline"
 	"qsniff/internal/render/dialogue"
 	"qsniff/internal/render/jsonl"
 )
@@ -133,7 +127,7 @@ func runExtract(ctx context.Context, opts *extractOptions, args []string, s stre
 	if err != nil && damage == nil {
 		return err
 	}
-	made, err := extract.Write(opts.dir, chosen.Exchanges(), payloads, decodeReply)
+	made, err := extract.Write(opts.dir, chosen.Exchanges(), payloads, extract.NewDecoder(protocols.All, bareLines))
 	if err != nil {
 		return err
 	}
@@ -189,7 +183,7 @@ func makeEmpty(dir string) error {
 	}
 	switch {
 	case err != nil:
-		return &hintedError{fmt.Errorf("--fixtures %s: %w", dir, systemReason(err)), "choose a folder that can be made"}
+		return &hintedError{fmt.Errorf("--fixtures %s: %w", dir, cli.Reason(err)), "choose a folder that can be made"}
 	case len(list) > 0:
 		return &usageError{fmt.Errorf("--fixtures %s: the folder is not empty", dir), "choose a new one"}
 	}
@@ -209,53 +203,6 @@ func (o *extractOptions) chooseExchanges(ctx context.Context, chosen *extract.Ch
 		err = j.src.Close()
 	}
 	return j.exitError(err)
-}
-
-// fixtureMemory is the budget of the tables by which the few payloads of a fixture are decoded:
-// making tables of the usual size took most of the time of extract.
-const fixtureMemory = 4 << 20
-
-// decodeReply decodes payloads as qsniff decode --raw --as does, and returns the last reply as JSON
-// if it has the protocol and the status of x.
-func decodeReply(x *extract.Exchange, payloads [][]byte) ([]byte, error) {
-	if len(payloads) > payload.MaxPayloads {
-		return nil, nil
-	}
-	all := protocols.All()
-	reg, err := dissect.NewRegistry(all...)
-	if err != nil {
-		return nil, err
-	}
-	var list []payload.Payload
-	for _, b := range payloads {
-		ps, err := payload.AsIs(b)
-		if err != nil {
-			return nil, nil // an empty datagram
-		}
-		list = append(list, ps...)
-	}
-	p := decode.Plan{Options: decode.Options{Registry: reg, Protocols: all, As: protoNamed(reg, x.Proto)}}
-	p.AddPayloads(list)
-	var out bytes.Buffer
-	_, err = pipeline.Run(context.Background(), pipeline.Config{Source: &p.Source, Registry: reg, Out: &out, Jobs: 1, Memory: fixtureMemory, DecodeAs: p.Rules,
-		Renderer: p.NewRenderer(bareLines)})
-	if err != nil {
-		return nil, err
-	}
-	lines := slices.Collect(bytes.Lines(out.Bytes()))
-	for _, line := range slices.Backward(lines) {
-		var m struct{ Record, Direction, Protocol, Status string }
-		if err := json.Unmarshal(line, &m); err != nil {
-			return nil, err
-		}
-		if m.Direction == "reply" && m.Record == "" {
-			if m.Protocol != x.Proto || m.Status != x.Status {
-				return nil, nil
-			}
-			return line, nil
-		}
-	}
-	return nil, nil
 }
 
 // printMade prints how many fixtures were made, and how many exchanges became none, by reason.

@@ -44,14 +44,18 @@ func ReadFile(name string, longest int64, what string) (string, error) {
 			return string(b), nil
 		}
 	}
-	var path *fs.PathError
-	switch {
-	case err == nil:
+	if err == nil {
 		return "", errors.New("too long to be a " + what)
-	case errors.As(err, &path):
-		return "", path.Err
 	}
-	return "", err
+	return "", Reason(err)
+}
+
+// Reason returns the system's error about a file, without operation and name.
+func Reason(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // NameFile returns an error about a file with its name and a hint, nil for nil.

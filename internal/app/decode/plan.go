@@ -1,7 +1,7 @@
-// Package decode decodes payloads that people paste. It decides which end sent each payload
-// and of which protocol it is, gives the pipeline packets and rules made of that, corrects
-// in messages what the pipeline cannot know, and explains the payloads that were not
-// decoded. It reads no files and no forms of bytes: package payload does.
+// Package decode decodes payloads that people paste. An Input has them read, in the forms that
+// package payload knows. A Plan decides which end sent each payload and of which protocol it
+// is, gives the pipeline packets and rules made of that, corrects in messages what the
+// pipeline cannot know, and explains the payloads that were not decoded.
 package decode
 
 import (

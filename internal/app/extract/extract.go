@@ -1,10 +1,10 @@
 // Package extract makes test vectors for authors of query libraries: of each exchange in a
-// capture the payloads as they were on the wire, and what they decode to. It decodes nothing:
-// package pipeline chooses the exchanges, and the caller decodes the payloads again.
+// capture the payloads as they were on the wire, and what they decode to.
 //
 // A capture is read twice. A Chooser goes through the first run as the renderer of dialogues,
 // and keeps the frames of the exchanges that it chooses. ReadPayloads takes the payloads of these
-// frames from the capture. Then Write makes a folder for each exchange.
+// frames from the capture. Then Write makes a folder for each exchange, whose payloads a Decoder
+// decodes again.
 package extract
 
 import (
@@ -270,10 +270,6 @@ func (p *Payloads) of(frames []uint64) (list [][]byte) {
 	}
 	return list
 }
-
-// Decoder decodes the payloads of a request and of its reply, and returns the reply as JSON, or
-// nil if that has another protocol or status than in the capture.
-type Decoder func(x *Exchange, payloads [][]byte) ([]byte, error)
 
 // Write makes a folder in dir for each exchange, and a README.md that lists them. It returns how
 // many it made: it leaves out exchanges whose payloads alone decode to something else than in the
