@@ -106,8 +106,12 @@ func (s *sniffer) counted(t *testing.T, sent int, keep bool) (captured, undecode
 	dropped := number(`dropped: (\d+) by the kernel`)
 	undecoded = number(`qsniff: (\d+) packets were not decoded, because the output was not read in time`)
 	t.Logf("%d sent, %d dropped, %d not decoded", sent, dropped, undecoded)
-	if captured+dropped != sent || keep != (dropped == 0) {
-		t.Errorf("kept %v: captured and dropped\ngot  %d + %d\nwant %d", keep, captured, dropped, sent)
+	if captured+dropped != sent {
+		t.Errorf("captured and dropped\ngot  %d + %d\nwant %d", captured, dropped, sent)
+	}
+	// A busy machine costs some packets of any capture; the stall costs most of them where they are not kept.
+	if keep != (dropped < sent/10) {
+		t.Errorf("kept %v: %d of %d were dropped", keep, dropped, sent)
 	}
 	return captured, undecoded
 }
