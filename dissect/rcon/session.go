@@ -116,6 +116,9 @@ func (d *Dissector) Learn(c *dissect.Context, m *dissect.Message) {
 	case !ok:
 	case fromServer:
 		m.KeepTail(&s.passwords.Tail, &defBody, pl.part > 1)
+		if nul := m.Find(&defTerminators); nul != nil && nul.Len > endLen {
+			s.passwords.Tail.AddNUL()
+		}
 		s.addReply(&v, c.Stream.Frame, m, &p, pl)
 	default:
 		s.addRequest(c.Stream.Nanos, m, &p, pl)
@@ -343,13 +346,15 @@ type reply struct {
 	parts, last int // packets; length of the last one's body
 	length      int // of all bodies
 
-	frames   []uint64 // that brought its packets, at most maxFrames
-	ncommand uint8
-	command  [maxCommand]byte
+	frames    []uint64 // that brought its packets, at most maxFrames
+	ncommand  uint8
+	command   [maxCommand]byte
+	endsInNUL bool // the last packet has a NUL between its text and its end
 	// hidden is how much of its start is a secret, or may be because what precedes it
 	// is missing.
 	hidden int
-	// isDisputed is set where a part is, see dissect.Context: all of the text is hidden.
+	// isDisputed is set where a part is, see dissect.Context, and where a NUL that the joined text lacks
+	// shows that a part begins with a secret: all of the text is hidden.
 	isDisputed bool
 	// body is the text as far as it is kept; its capacity is taken from the budget.
 	body []byte
@@ -383,10 +388,15 @@ func (s *session) addPart(frame uint64, m *dissect.Message, p *packet) {
 		r.gap = true
 	}
 	for i := range m.Fields {
-		if f := &m.Fields[i]; f.Def == &defBodySecret && f.Off == headerLen && r.hidden == before {
-			r.hidden += int(f.Len)
+		if f := &m.Fields[i]; f.Def == &defBodySecret && f.Off == headerLen {
+			r.isDisputed = r.isDisputed || r.endsInNUL
+			if r.hidden == before {
+				r.hidden += int(f.Len)
+			}
 		}
 	}
+	nul := m.Find(&defTerminators)
+	r.endsInNUL = nul != nil && nul.Len > endLen
 }
 
 // appendBody copies text after what is kept, as far as there is room.

@@ -119,6 +119,7 @@ func TestFormsRendered(t *testing.T) {
 func FuzzForms(f *testing.F) {
 	f.Add(false, []byte{0, 1, 2, 0, 4, 5})
 	f.Add(true, []byte{3, 1, 2, 0, 4, 30})
+	f.Add(true, []byte("#b0007")) // the name ends a part, with a NUL
 	all := appenders(f)
 	f.Fuzz(func(t *testing.T, plain bool, choice []byte) {
 		var n [consoletest.Parts]int

@@ -293,6 +293,7 @@ func digitValue(x byte) byte {
 type Tail struct {
 	n          int16
 	isInSecret bool // the text ends in a secret
+	endsInNUL  bool
 	text       [maxTail]byte
 }
 
@@ -302,12 +303,17 @@ func (t *Tail) Add(text []byte, isPart, isInSecret bool) {
 	if !isPart {
 		t.n = int16(copy(t.text[:], t.line()))
 	}
+	t.endsInNUL = false
 	t.isInSecret = isInSecret || isPart && len(text) == 0 && t.isInSecret
 	text = text[max(len(text)-maxTail, 0):]
 	over := max(int(t.n)+len(text)-maxTail, 0)
 	n := copy(t.text[:], t.text[over:t.n])
 	t.n = int16(n + copy(t.text[n:], text))
 }
+
+// AddNUL adds a NUL that is no part of the last text, but separates it from the next part of it as it
+// separates a name from a value.
+func (t *Tail) AddNUL() { t.endsInNUL = true }
 
 // line returns the line at the end that has not ended: consoles end what they print with a line.
 func (t *Tail) line() []byte {
@@ -334,8 +340,11 @@ func (t *Tail) FindRest(b []byte, isPart bool, said *Passwords) Span {
 		}
 		s.Hi = max(nextEnd(b, at), FindTorn(b).Hi)
 	}
-	var room [maxTail + maxWindow]byte
+	var room [maxTail + 1 + maxWindow]byte
 	n, window := copy(room[:], last), min(len(b), maxWindow)
+	if isPart && t.endsInNUL {
+		n++
+	}
 	both := room[:n+copy(room[n:], b[:window])]
 	across := Finder{Passwords: said}
 	for at := 0; ; {
