@@ -85,7 +85,7 @@ func (e *echoes) take(now *current, it *item) bool {
 	mayEcho := *tag == endTag(to)
 	if !mayEcho && *e.serverAt(to) == to {
 		e.isEcho = false
-		e.pairs.addRequest(it)
+		e.pairs.addRequest(it, to)
 		return false
 	}
 	from := endBits(it.Src)
@@ -96,7 +96,7 @@ func (e *echoes) take(now *current, it *item) bool {
 		x.from, x.to = 0, 0 // one datagram is the echo of a request
 		return true
 	}
-	e.pairs.addRequest(it)
+	e.pairs.addRequest(it, to)
 	*tag = endTag(from)
 	x.from, x.to, x.age = from, to, it.age
 	x.wire, x.n = uint16(it.Wire), uint8(copy(x.b[:], it.Payload))
