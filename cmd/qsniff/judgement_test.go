@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -154,7 +155,7 @@ var sieges = map[string]func(*besieged){
 }
 
 // TestOneJudgement: whatever command shows the incidents of a capture, they have the same figures and
-// sentences.
+// sentences, and rules go into one table.
 func TestOneJudgement(t *testing.T) {
 	t.Parallel()
 	for name, build := range sieges {
@@ -177,6 +178,7 @@ func TestOneJudgement(t *testing.T) {
 					}
 				}
 			}
+			checkTables(t, path)
 		})
 	}
 }
@@ -246,6 +248,40 @@ func onlyKeysOf(x, y judged) judged {
 		}
 	}
 	return z
+}
+
+// tableName is the name of a table of nft in any text.
+var tableName = regexp.MustCompile(`(?:table|chain|set) inet (\w+)`)
+
+// checkTables fails where a command prints another table than that which the undo of all of them
+// removes.
+func checkTables(t *testing.T, path string) {
+	t.Helper()
+	page := filepath.Join(t.TempDir(), "page.html")
+	mustOutput(t, "report", "-o", page, path)
+	html, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for surface, text := range map[string]string{
+		"floods":         mustOutput(t, "floods", path),
+		"floods -v":      mustOutput(t, "floods", "-v", path),
+		"floods -o json": mustOutput(t, "floods", "-o", "json", path),
+		"floods -o nft":  mustOutput(t, "floods", "-o", "nft", path),
+		"report -o json": mustOutput(t, "report", "-o", "json", path),
+		"report":         string(html),
+	} {
+		names := tableName.FindAllStringSubmatch(text, -1)
+		if len(names) == 0 {
+			t.Errorf("%s names no table", surface)
+		}
+		for _, m := range names {
+			if m[1] != "qsniff" {
+				t.Errorf("%s: table %s: nft delete table inet qsniff leaves it", surface, m[1])
+				break
+			}
+		}
+	}
 }
 
 // mustOutput returns what qsniff prints.

@@ -12,6 +12,9 @@ import (
 	"qsniff/internal/flood"
 )
 
+// Table is the table for nft that all rules go into, so that one command removes whatever was loaded.
+const Table = "qsniff"
+
 // nftWriter writes a table for nft. Names of chains and sets have the number of their
 // incident.
 type nftWriter struct {
@@ -19,6 +22,7 @@ type nftWriter struct {
 	*plan   // the one that is being written
 	ip, typ string
 	table   string
+	suffix  string        // of all names, in a file for one incident alone
 	expiry  time.Duration // 0: never
 	passes  bool          // clients in the sets of proven ones pass first
 }
@@ -27,29 +31,67 @@ func newNFTWriter(table string, expiry time.Duration) *nftWriter {
 	return &nftWriter{table: table, expiry: expiry}
 }
 
+// name returns the name of a chain or set of the plan that is written.
+func (w *nftWriter) name(of string) string { return of + strconv.FormatUint(w.id, 10) + w.suffix }
+
+// hookName returns the name of a chain that a hook calls: one for all plans, or that of the only one.
+func (w *nftWriter) hookName(of string) string {
+	if w.suffix == "" {
+		return of
+	}
+	return w.name(of)
+}
+
+// writeAlone writes a file for one incident. Its chains and sets stand in the table beside those of
+// other incidents, and replace what the same file left when it was loaded before.
+func (w *nftWriter) writeAlone(p *plan) {
+	w.turnTo(p)
+	w.suffix = "_" + time.Unix(0, p.detected).UTC().Format("150405") // numbers begin anew in each run
+	w.writeLine("# load:   nft -f FILE   (again does no harm; rules against others stay)")
+	w.writeLine("# remove: nft delete table inet %s   (all rules of qsniff)", w.table)
+	body := newNFTWriter(w.table, w.expiry)
+	body.suffix = w.suffix
+	body.writeBody([]group{{p}})
+	w.writeEmptied(body.String())
+	w.writeLine("table inet %s {", w.table)
+	w.WriteString(body.String())
+	w.writeLine("}")
+}
+
+// writeEmptied writes lines that empty the chains of a table's body and its sets with elements, whether
+// they are there or not: a table of them without content adds those that are not, and then all can be
+// flushed.
+func (w *nftWriter) writeEmptied(body string) {
+	var flushes []string
+	lines := strings.Split(body, "\n")
+	w.writeLine("table inet %s {", w.table)
+	for i, line := range lines {
+		words := strings.Fields(line)
+		if len(words) < 3 || words[2] != "{" || !strings.HasPrefix(line, "  "+words[0]) {
+			continue
+		}
+		next := lines[i+1]
+		switch {
+		case words[0] == "set" && strings.HasPrefix(strings.TrimSpace(lines[i+2]), "elements"):
+			w.writeLine("  set %s {\n%s\n  }", words[1], next)
+		case words[0] == "chain" && strings.HasPrefix(next, "    type "):
+			w.writeLine("  chain %s {\n%s\n  }", words[1], next)
+		case words[0] == "chain":
+			w.writeLine("  chain %s { }", words[1])
+		default:
+			continue
+		}
+		flushes = append(flushes, fmt.Sprintf("flush %s inet %s %s", words[0], w.table, words[1]))
+	}
+	w.writeLine("}\n%s", strings.Join(flushes, "\n"))
+}
+
 // turnTo makes p the plan that is written.
 func (w *nftWriter) turnTo(p *plan) {
 	w.plan, w.ip, w.typ = p, "ip", "ipv4_addr"
 	if p.isIPv6 {
 		w.ip, w.typ = "ip6", "ipv6_addr"
 	}
-}
-
-// tableName returns the name of a table for this incident alone.
-func (p *plan) tableName() string {
-	name := p.net.Addr().String()
-	if !p.net.IsSingleIP() {
-		name += "_" + strconv.Itoa(p.net.Bits())
-	}
-	if port := p.target.Port(); port != 0 {
-		name += "_" + strconv.Itoa(int(port))
-	}
-	return "qsniff_" + strings.Map(func(r rune) rune {
-		if r == '.' || r == ':' || r == '%' || r == '/' {
-			return '_'
-		}
-		return r
-	}, name) + "_" + p.kind.String() + strconv.FormatUint(p.id, 10)
 }
 
 // AppendNFT appends a table for nft. Loading it replaces the table of that name, if there is
@@ -70,6 +112,12 @@ func (w *nftWriter) writeTable(groups []group, sets ...string) {
 	for _, text := range sets {
 		w.WriteString(text)
 	}
+	w.writeBody(groups)
+	w.writeLine("}")
+}
+
+// writeBody writes the sets and chains for each target.
+func (w *nftWriter) writeBody(groups []group) {
 	if w.passes {
 		w.writePaces(groups)
 	}
@@ -93,7 +141,6 @@ func (w *nftWriter) writeTable(groups []group, sets ...string) {
 			w.writeGameChain()
 		}
 	}
-	w.writeLine("}")
 }
 
 // writeExpiry writes the set that holds the target until its rules expire: a rule has no time
@@ -113,7 +160,7 @@ func (w *nftWriter) writeExpiry(g group) {
 	w.writeLine("  }")
 }
 
-func (w *nftWriter) untilSet() string { return fmt.Sprintf("until%d", w.id) }
+func (w *nftWriter) untilSet() string { return w.name("until") }
 
 // formatNFTTime returns a time of whole seconds as nft takes it.
 func formatNFTTime(d time.Duration) string {
@@ -130,12 +177,12 @@ func formatNFTTime(d time.Duration) string {
 // writeTarget writes the chain of a target, with the lines of all of its incidents.
 func (w *nftWriter) writeTarget(g group) {
 	w.turnTo(g[0])
-	w.writeLine("  chain target%d {", w.id)
+	w.writeLine("  chain %s {", w.name("target"))
 	for _, p := range g {
 		w.turnTo(p)
 		if p.kind == flood.RconBruteforce {
 			w.writeAdmit()
-			w.writeLine("    %s saddr @admins%d return", w.ip, p.id)
+			w.writeLine("    %s saddr @%s return", w.ip, w.name("admins"))
 		}
 		for i := range p.rules[:p.numRules] {
 			w.writeRule(&p.rules[i])
@@ -151,12 +198,7 @@ func (w *nftWriter) writeLine(format string, args ...any) {
 
 // writeAdmit writes the comment on how to let an address in.
 func (w *nftWriter) writeAdmit() {
-	const format = "    # let in: nft add element inet %s admins%d { ADDRESS }"
-	line := fmt.Sprintf(format, w.table, w.id)
-	if len(line) > textWidth {
-		line = fmt.Sprintf(format, "TABLE", w.id)
-	}
-	w.writeLine("%s", line)
+	w.writeLine("    # let in: nft add element inet %s %s { ADDRESS }", w.table, w.name("admins"))
 }
 
 // writeSets writes the sets of the plan. Named addresses expire, because anybody may have them
@@ -170,7 +212,7 @@ func (w *nftWriter) writeSets() {
 			if expiry == 0 {
 				expiry = DefaultExpiry
 			}
-			w.writeLine("  set named%d {", w.id)
+			w.writeLine("  set %s {", w.name("named"))
 			w.writeLine("    type %s; flags interval, timeout; timeout %s", w.typ, formatNFTTime(expiry))
 			w.writeElements()
 			w.writeLine("  }")
@@ -180,11 +222,11 @@ func (w *nftWriter) writeSets() {
 				idle = "10m"
 			}
 			if r.kind == linePairs {
-				w.writeLine("  set pair%d {", w.id)
+				w.writeLine("  set %s {", w.name("pair"))
 				w.writeLine("    type %s . inet_service", w.typ)
 				w.writeLine("    flags dynamic, timeout; timeout %s; size %d", idle, trialSources)
 			} else {
-				w.writeLine("  set each%d {", w.id)
+				w.writeLine("  set %s {", w.name("each"))
 				w.writeLine("    type %s; flags dynamic, timeout; timeout %s; size %d", w.typ, idle, trialSources)
 			}
 			w.writeLine("  }")
@@ -197,7 +239,7 @@ func (w *nftWriter) writeSets() {
 		w.writeAnsweredSets()
 	}
 	if w.kind == flood.RconBruteforce {
-		w.writeLine("  set admins%d { type %s; flags interval; }", w.id, w.typ)
+		w.writeLine("  set %s { type %s; flags interval; }", w.name("admins"), w.typ)
 	}
 }
 
@@ -249,7 +291,8 @@ func (w *nftWriter) writeHook(groups []group, name, hook string, outgoing bool) 
 	if len(groups) == 0 {
 		return
 	}
-	w.writeLine("  chain %s {", name)
+	w.turnTo(groups[0][0])
+	w.writeLine("  chain %s {", w.hookName(name))
 	w.writeLine("    type filter hook %s; policy accept", hook)
 	for _, g := range groups {
 		w.writeJump(g)
@@ -266,14 +309,14 @@ func (w *nftWriter) writeJump(g group) {
 	}
 	switch {
 	case w.kind == flood.Reflection:
-		w.writeLine("    %s saddr %s udp sport %s jump target%d", w.ip, host, port, w.id)
+		w.writeLine("    %s saddr %s udp sport %s jump %s", w.ip, host, port, w.name("target"))
 	case w.kind == flood.ReplyFloodVictim:
-		w.writeLine("    %s daddr %s meta l4proto udp jump target%d", w.ip, host, w.id)
+		w.writeLine("    %s daddr %s meta l4proto udp jump %s", w.ip, host, w.name("target"))
 	case w.isTCP:
 		w.writeLine("    %s daddr %s tcp dport %s tcp flags & (syn | ack) == syn \\", w.ip, host, port)
-		w.writeLine("      jump target%d", w.id)
+		w.writeLine("      jump %s", w.name("target"))
 	default:
-		w.writeLine("    %s daddr %s udp dport %s jump target%d", w.ip, host, port, w.id)
+		w.writeLine("    %s daddr %s udp dport %s jump %s", w.ip, host, port, w.name("target"))
 	}
 }
 
@@ -287,13 +330,13 @@ func (w *nftWriter) writeRule(r *planRule) {
 	w.writeLine("    # %s", w.comment(r.kind))
 	switch r.kind {
 	case lineSources:
-		w.writeLine("    %s saddr @named%d %s%scounter drop", w.ip, w.id, w.networkExemption(), w.portExemption())
+		w.writeLine("    %s saddr @%s %s%scounter drop", w.ip, w.name("named"), w.networkExemption(), w.portExemption())
 		return
 	case lineVictims:
-		w.writeLine("    %s daddr @named%d jump victims%d", w.ip, w.id, w.id)
+		w.writeLine("    %s daddr @%s jump %s", w.ip, w.name("named"), w.name("victims"))
 		return
 	}
-	jump := fmt.Sprintf("jump %s%d", nftChainNames[r.kind], w.id)
+	jump := "jump " + w.name(nftChainNames[r.kind])
 	if w.isTCP { // the hook let nothing else through
 		w.writeMatch(nil, jump)
 		return
@@ -340,7 +383,7 @@ func (w *nftWriter) writeChain(r *planRule) {
 	if r.kind == lineSources {
 		return
 	}
-	w.writeLine("  chain %s%d {", nftChainNames[r.kind], w.id)
+	w.writeLine("  chain %s {", w.name(nftChainNames[r.kind]))
 	for _, m := range formatNFTMatches(w.sets[r.kind].exempt) {
 		w.writeMatch(m, "return")
 	}
@@ -351,7 +394,7 @@ func (w *nftWriter) writeChain(r *planRule) {
 		w.writePass()
 	}
 	if r.kind.needsPeers() {
-		w.writeLine("    %s saddr @peers%d return", w.ip, w.id)
+		w.writeLine("    %s saddr @%s return", w.ip, w.name("peers"))
 	}
 	if w.letsAnsweredPass(r.kind) {
 		w.writeAnsweredPass()
@@ -370,10 +413,10 @@ func (w *nftWriter) writeChain(r *planRule) {
 	case !r.kind.isPerSource():
 		w.writeLine("    %s counter drop", over)
 	case r.kind == linePairs:
-		w.writeLine("    update @pair%d { %s saddr . udp sport \\", w.id, w.ip)
+		w.writeLine("    update @%s { %s saddr . udp sport \\", w.name("pair"), w.ip)
 		w.writeLine("      %s } counter drop", over)
 	default:
-		w.writeLine("    update @each%d { %s \\", w.id, w.eachEnd(end))
+		w.writeLine("    update @%s { %s \\", w.name("each"), w.eachEnd(end))
 		w.writeLine("      %s } counter drop", over)
 	}
 	w.writeLine("  }")
@@ -573,7 +616,7 @@ func (w *nftWriter) portExemption() string {
 
 // writePeerSet writes the set of those whom the server sent something lately.
 func (w *nftWriter) writePeerSet() {
-	w.writeLine("  set peers%d {", w.id)
+	w.writeLine("  set %s {", w.name("peers"))
 	w.writeLine("    type %s; flags dynamic, timeout; timeout %ds; size %d", w.typ, int(peerIdle.Seconds()), trialPeers)
 	w.writeLine("  }")
 }
@@ -593,7 +636,7 @@ func (w *nftWriter) writeSentHook(groups []group) {
 				continue
 			}
 			if isFirst {
-				w.writeLine("  chain sent {")
+				w.writeLine("  chain %s {", w.hookName("sent"))
 				w.writeLine("    type filter hook %s; policy accept", leavingHook)
 				isFirst = false
 			}
@@ -604,7 +647,7 @@ func (w *nftWriter) writeSentHook(groups []group) {
 			if w.needsAnswered() {
 				w.writeLine("    # whom the server sent what it gives for a challenge only")
 				for _, m := range formatNFTMatches(w.gated.patterns) {
-					w.writeMatch(append([]string{from}, m...), fmt.Sprintf("update @answered%d { %s daddr }", w.id, w.ip))
+					w.writeMatch(append([]string{from}, m...), fmt.Sprintf("update @%s { %s daddr }", w.name("answered"), w.ip))
 				}
 			}
 		}
@@ -618,21 +661,23 @@ func (w *nftWriter) writeSentHook(groups []group) {
 func (w *nftWriter) writePeerRule(from string) {
 	if w.skipsReplies() {
 		w.writeLine("    # whom the server sent more than replies to queries, for a minute")
-		w.writeLine("    %s jump game%d", from, w.id)
+		w.writeLine("    %s jump %s", from, w.name("game"))
 		return
 	}
 	w.writeLine("    # whom the server sent something, for a minute")
-	w.writeLine("    %s %s", from, w.addPeer())
+	w.writeMatch([]string{from}, w.addPeer())
 }
 
-func (w *nftWriter) addPeer() string { return fmt.Sprintf("update @peers%d { %s daddr }", w.id, w.ip) }
+func (w *nftWriter) addPeer() string {
+	return fmt.Sprintf("update @%s { %s daddr }", w.name("peers"), w.ip)
+}
 
 // writeGameChain writes the chain that keeps replies out of the set of peers, if the plan needs it.
 func (w *nftWriter) writeGameChain() {
 	if !w.skipsReplies() {
 		return
 	}
-	w.writeLine("  chain game%d {", w.id)
+	w.writeLine("  chain %s {", w.name("game"))
 	for _, m := range formatNFTMatches(w.replies.patterns) {
 		w.writeMatch(m, "return")
 	}
@@ -643,18 +688,20 @@ func (w *nftWriter) writeGameChain() {
 // writeAnsweredSets writes the set of those who were answered for a challenge, and the one with
 // the limits up to which they pass.
 func (w *nftWriter) writeAnsweredSets() {
-	w.writeLine("  set answered%d {", w.id)
+	w.writeLine("  set %s {", w.name("answered"))
 	w.writeLine("    type %s; flags dynamic, timeout; timeout %ds; size %d", w.typ, int(answeredIdle.Seconds()), trialAnswered)
 	w.writeLine("  }")
-	w.writeLine("  set pass%d {", w.id)
+	w.writeLine("  set %s {", w.name("pass"))
 	w.writeLine("    type %s; flags dynamic, timeout; timeout %ds; size %d", w.typ, int(sourceIdle.Seconds()), trialAnswered)
 	w.writeLine("  }")
 }
 
 // writeAnsweredPass writes the line that lets them pass.
 func (w *nftWriter) writeAnsweredPass() {
-	w.writeLine("    %s saddr @answered%d update @pass%d { %s \\", w.ip, w.id, w.id, w.eachEnd("saddr"))
-	w.writeLine("      limit rate %s } counter return", w.pass.formatNFT())
+	w.writeMatch([]string{
+		fmt.Sprintf("%s saddr @%s", w.ip, w.name("answered")),
+		fmt.Sprintf("update @%s { %s", w.name("pass"), w.eachEnd("saddr")),
+	}, fmt.Sprintf("limit rate %s } counter return", w.pass.formatNFT()))
 }
 
 const (

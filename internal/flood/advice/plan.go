@@ -18,6 +18,7 @@ import (
 // still be written after the incident has changed.
 type plan struct {
 	id            uint64
+	detected      int64 // Unix time in nanoseconds
 	kind          flood.Kind
 	target        netip.AddrPort // without a zone
 	net           netip.Prefix   // the addresses of the target: one, or a network
@@ -55,7 +56,7 @@ func (a *Advisor) newPlan(in *flood.Incident) plan { return a.newPlans(in)[0] }
 // which has no rules where no filter helps.
 func (a *Advisor) newPlans(in *flood.Incident) []plan {
 	end := in.Target.End.Addr().Unmap().WithZone("")
-	p := plan{id: in.ID, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()), net: networkOf(in, end), ports: slices.Clone(in.MorePorts),
+	p := plan{id: in.ID, detected: in.Detected, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()), net: networkOf(in, end), ports: slices.Clone(in.MorePorts),
 		catalog: a.catalogOf(in.Proto), expiry: a.expiry, own: in.Own, isTCP: in.Target.TCP, isIPv6: end.Is6()}
 	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return []plan{p}

@@ -30,12 +30,11 @@ func FormatExpiry(d time.Duration) string {
 	return fmt.Sprintf("%ds", d/time.Second)
 }
 
-// NFTables returns the lines of the plan as a file for nft, with a table of its own.
+// NFTables returns the lines of the plan as a file for nft. They go into the table of all rules, beside
+// those against other incidents.
 func (p *plan) NFTables() string {
-	w := newNFTWriter(p.tableName(), p.expiry)
-	w.writeLine("# load:   nft -f FILE")
-	w.writeLine("# remove: nft delete table inet %s", w.table)
-	w.writeTable([]group{{p}})
+	w := newNFTWriter(Table, p.expiry)
+	w.writeAlone(p)
 	return w.String()
 }
 

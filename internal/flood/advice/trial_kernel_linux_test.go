@@ -333,7 +333,7 @@ func kernelDropped(t *testing.T, p *plan, tool string) (n uint64) {
 	var list string
 	counter := regexp.MustCompile(`counter packets (\d+) bytes \d+ drop`)
 	if tool == "nft" {
-		list = kernelDo(t, "", "nft", "list", "table", "inet", p.tableName())
+		list = kernelDo(t, "", "nft", "list", "table", "inet", Table)
 	} else {
 		list = kernelDo(t, "", p.iptablesName()+"-save", "-c")
 		counter = regexp.MustCompile(`(?m)^\[(\d+):\d+\] .* -j DROP$`)

@@ -160,3 +160,40 @@ func TestPass(t *testing.T) {
 		t.Errorf("nothing says who passes:\n%s", text)
 	}
 }
+
+// TestLoadAlone: the files for single incidents load one after the other into one table, where none
+// removes what another brought. Loading them again changes nothing, and the line that removes one of
+// them removes all.
+func TestLoadAlone(t *testing.T) {
+	ns := newHost(t)
+	empty := list(t, ns)
+	f := floodtest.Report(t, time.Hour)
+	loadAll := func() (text, remove string) {
+		for i := range f.Incidents {
+			if r := f.Incidents[i].Advice.Rules; r != nil {
+				file := r.NFTables()
+				ns.Run(t, file, "nft", "-c", "-f", "-")
+				ns.Run(t, file, "nft", "-f", "-")
+				remove = regexp.MustCompile(`(?m)^# remove: (nft delete table inet \S+)`).FindStringSubmatch(file)[1]
+			}
+		}
+		return list(t, ns), remove
+	}
+	once, remove := loadAll()
+	if n := strings.Count(once, "table inet "); n != 1 {
+		t.Errorf("%d tables in\n%s", n, once)
+	}
+	for _, in := range f.Incidents {
+		if a := in.Target.End.Addr().String(); in.Advice.Rules != nil && !strings.Contains(once, a) {
+			t.Errorf("no rules for %s in\n%s", a, once)
+		}
+	}
+	if twice, _ := loadAll(); twice != once {
+		t.Errorf("loaded twice:\n%s\nonce:\n%s", twice, once)
+	}
+	words := strings.Fields(remove)
+	ns.Run(t, "", words[0], words[1:]...)
+	if got := list(t, ns); got != empty {
+		t.Errorf("after %s:\n%s", remove, got)
+	}
+}

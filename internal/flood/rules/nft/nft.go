@@ -66,7 +66,7 @@ func appendSet(dst []byte, name, kind string, sources []proof.Source, isMember f
 }
 
 // Table is the table that rules against floods and the sets of proven addresses are in.
-const Table = "qsniff"
+const Table = advice.Table
 
 // AppendFloods appends the rules against the incidents in f, as one file for nft -f with one
 // table. Comments say how to load and to remove it, and what the rules are. An incident that
