@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,12 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture"
-	"qsniff/capture/file"
-	"qsniff/capture/packet"
-	"qsniff/dissect"
 	"qsniff/internal/app/cli"
-	"qsniff/internal/pipeline/filter"
-	"qsniff/internal/render"
+	appdiff "qsniff/internal/app/diff"
 	"qsniff/internal/render/jsonl"
 	"qsniff/internal/render/text"
 	"qsniff/internal/track/diff"
@@ -176,14 +170,19 @@ func runDiff(ctx context.Context, opts *diffOptions, args []string, s streams) e
 			in, err := opts.open(ctx, args[side:side+1])
 			return in.Source, err
 		}}
-	wants, err := opts.datagramFilter()
-	if err != nil {
+	if err := opts.checkFilter(); err != nil {
 		return err
 	}
-	o.Wants = wants
-	var frames [2][diff.NumClasses]frameSet
+	if p := opts.display.program; p != nil {
+		if p.NeedsAnswers() || p.NeedsPairs() {
+			return &usageError{errors.New("-Y: diff chooses datagrams, each by itself: it knows no exchanges and clients"),
+				"use fields of the message, of ip and udp; qsniff exchanges -Y knows the others"}
+		}
+		o.Wants = appdiff.NewMatcher(reg, p).Match
+	}
+	files := &appdiff.ClassFiles{Dir: opts.dir, Replace: opts.write.force, Shows: &opts.shows}
 	if opts.dir != "" {
-		o.Judged = func(side diff.Side, c diff.Class, frame uint64) { frames[side][c].add(frame) }
+		o.Judged = files.Add
 	}
 	update, done := startPasses(s.err)
 	o.Progress = func(r diff.Reading, read capture.Stats) { update(r.String(), read) }
@@ -199,7 +198,11 @@ func runDiff(ctx context.Context, opts *diffOptions, args []string, s streams) e
 		return printed
 	}
 	if opts.dir != "" && ctx.Err() == nil {
-		err = cmp.Or(opts.writeClasses(ctx, s, o.Open, &frames), err)
+		n, failed := files.Write(ctx, o.Open)
+		if failed == nil {
+			fmt.Fprintf(s.err, "qsniff: wrote %s to %s, as captured, passwords included\n", count(uint64(n), "file"), opts.dir)
+		}
+		err = cmp.Or(failed, err)
 	}
 	return err
 }
@@ -225,148 +228,4 @@ func (o *diffOptions) print(out io.Writer, c *diff.Options, r *diff.Result) erro
 	}
 	x := text.Diff{Options: o.textOptions(out), Registry: c.Registry, Shows: o.shows, Top: o.count}
 	return write(out, x.Append(nil, r))
-}
-
-// datagramFilter chooses datagrams by a display filter. It looks at nothing but the datagram itself: at
-// no exchange, and at no flow.
-type datagramFilter struct {
-	reg     *dissect.Registry
-	matcher *filter.Matcher
-	msg     dissect.Message
-	event   render.Event
-	stream  *dissect.Proto             // the first one over TCP: it stands for segments in which no message begins
-	known   map[dissect.Dissector]bool // those with a message that was believed: from then on their weak claims are, too
-}
-
-// datagramFilter returns what -Y chooses datagrams by, nil for all.
-func (o *diffOptions) datagramFilter() (func(*packet.Packet, uint64, int64) bool, error) {
-	if err := o.checkFilter(); err != nil || o.display.program == nil {
-		return nil, err
-	}
-	if p := o.display.program; p.NeedsAnswers() || p.NeedsPairs() {
-		return nil, &usageError{errors.New("-Y: diff chooses datagrams, each by itself: it knows no exchanges and clients"),
-			"use fields of the message, of ip and udp; qsniff exchanges -Y knows the others"}
-	}
-	reg := o.registry()
-	x := &datagramFilter{reg: reg, matcher: o.display.program.Matcher(), known: map[dissect.Dissector]bool{}}
-	if i := slices.IndexFunc(reg.Protos(), reg.IsStream); i >= 0 {
-		x.stream = reg.Protos()[i]
-	}
-	return x.wants, nil
-}
-
-// wants reports whether a datagram matches. Of messages with passwords, or with texts that may repeat
-// them, nothing but the type is compared.
-func (x *datagramFilter) wants(p *packet.Packet, frame uint64, nanos int64) bool {
-	if p.Stop == packet.TCP {
-		return x.wantsSegment(p, frame, nanos)
-	}
-	c := dissect.Context{Src: p.Src, Dst: p.Dst, Wire: p.Wire}
-	v := x.reg.Pick(&c, p.Payload)
-	if v.Dissector == nil || v.Type == nil {
-		return false
-	}
-	if x.reg.Believe(&c, &v) {
-		x.known[v.Dissector] = true
-	} else if !x.known[v.Dissector] {
-		return false
-	}
-	m := &x.msg
-	if v.Type.Prints != nil || v.Type.Asks.Has(dissect.Remote) {
-		m.Reset(v.Dissector.Proto(), nil)
-	} else {
-		m.Reset(v.Dissector.Proto(), p.Payload)
-		v.Dissector.Dissect(&c, v.Type, p.Payload, m)
-	}
-	m.Type = v.Type
-	x.event = render.Event{Frame: frame, Nanos: nanos, File: -1, Iface: -1, Src: p.Src, Dst: p.Dst, Reply: v.Type.FromServer(), Msg: m}
-	return x.matcher.Match(&x.event).At(0)
-}
-
-// wantsSegment reports whether a TCP segment matches, by the type of the message that begins with it and by its
-// ends. Values of consoles are not compared.
-func (x *datagramFilter) wantsSegment(p *packet.Packet, frame uint64, nanos int64) bool {
-	c := dissect.Context{Src: p.Src, Dst: p.Dst, Wire: p.Wire, Stream: &dissect.Stream{}}
-	if x.reg.OnStreamPort(p.Dst.Port()) != x.reg.OnStreamPort(p.Src.Port()) {
-		c.Stream.Dir = dissect.ToClient
-		if x.reg.OnStreamPort(p.Dst.Port()) {
-			c.Stream.Dir = dissect.ToServer
-		}
-	}
-	v := x.reg.PickStream(&c, p.Payload)
-	if v.Dissector == nil {
-		return x.matchSegment(p, frame, nanos, c.Stream.Dir, x.stream, nil)
-	}
-	return x.matchSegment(p, frame, nanos, c.Stream.Dir, v.Dissector.Proto(), v.Type)
-}
-
-func (x *datagramFilter) matchSegment(p *packet.Packet, frame uint64, nanos int64, dir dissect.Direction, proto *dissect.Proto, t *dissect.Type) bool {
-	m := &x.msg
-	m.Reset(proto, nil)
-	m.Type = t
-	x.event = render.Event{Frame: frame, Nanos: nanos, File: -1, Iface: -1, Src: p.Src, Dst: p.Dst, TCP: true, Reply: dir == dissect.ToClient, Msg: m}
-	return x.matcher.Match(&x.event).At(0)
-}
-
-// writeClasses writes the packets of each class that is listed: a file for each class and capture that
-// has any.
-func (o *diffOptions) writeClasses(ctx context.Context, s streams, open func(diff.Side) (capture.Source, error), frames *[2][diff.NumClasses]frameSet) error {
-	if err := os.MkdirAll(o.dir, 0o700); err != nil {
-		return &hintedError{fmt.Errorf("-w %s: %w", o.dir, cli.Reason(err)), "choose a folder that can be made"}
-	}
-	n := 0
-	for side, name := range [...]string{"edge", "host"} {
-		src, err := open(diff.Side(side))
-		if err != nil {
-			return err
-		}
-		described, _ := src.(capture.Describer)
-		var to [diff.NumClasses]*file.Writer
-		for c := range diff.NumClasses {
-			if len(frames[side][c]) == 0 || !o.shows[c] {
-				continue
-			}
-			path := filepath.Join(o.dir, c.String()+"-"+name+".pcapng")
-			w, err := file.Create(path, file.WriteOptions{Interfaces: described, Application: "qsniff", Replace: o.write.force})
-			if err != nil {
-				src.Close()
-				return err
-			}
-			to[c] = w
-			n++
-		}
-		err = copyClasses(ctx, src, &to, &frames[side])
-		for _, w := range to {
-			if w != nil {
-				err = errors.Join(err, w.Close())
-			}
-		}
-		if err = errors.Join(err, src.Close()); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(s.err, "qsniff: wrote %s to %s, as captured, passwords included\n", count(uint64(n), "file"), o.dir)
-	return nil
-}
-
-// copyClasses copies packets to the files of their classes. Damage ends the copy where it ended the comparison, which
-// has reported it.
-func copyClasses(ctx context.Context, src capture.Source, to *[diff.NumClasses]*file.Writer, frames *[diff.NumClasses]frameSet) error {
-	var b capture.Batch
-	for ctx.Err() == nil {
-		end := src.Read(&b)
-		for i := range b.Packets {
-			for c, w := range to {
-				if p := &b.Packets[i]; w != nil && frames[c].has(p.No) {
-					if err := w.Write(p); err != nil {
-						return err
-					}
-				}
-			}
-		}
-		if end != nil {
-			return nil
-		}
-	}
-	return ctx.Err()
 }

@@ -14,6 +14,7 @@ import (
 	"qsniff/dissect/protocols"
 	"qsniff/internal/app/cli"
 	"qsniff/internal/app/extract"
+	"qsniff/internal/pipeline/subset"
 	"qsniff/internal/render/dialogue"
 	"qsniff/internal/render/jsonl"
 )
@@ -165,7 +166,7 @@ func (o *extractOptions) takeFilter(ctx context.Context, names []string) error {
 		return err
 	}
 	defer j.release()
-	o.write.only, o.display = new(frameSet), displayOptions{}
+	o.write.only, o.display = new(subset.Frames), displayOptions{}
 	j.cfg.Dialogues = dialogue.New(dialogue.Options{Renderer: o.write.only, Size: o.scale()})
 	if _, err := j.run(); isInterrupted(j.ctx) {
 		return j.exitError(err)

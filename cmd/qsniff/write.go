@@ -19,7 +19,6 @@ import (
 	"qsniff/capture/file"
 	"qsniff/internal/app/anonymize"
 	"qsniff/internal/app/cli"
-	"qsniff/internal/pipeline"
 	"qsniff/internal/pipeline/subset"
 	"qsniff/internal/render"
 	"qsniff/internal/render/counters"
@@ -32,9 +31,9 @@ type writeOptions struct {
 	path     string
 	format   string
 	force    bool
-	printing bool      // messages are printed too
-	mask     bool      // secrets are overwritten
-	only     *frameSet // of messages that these frames completed; nil: all
+	printing bool           // messages are printed too
+	mask     bool           // secrets are overwritten
+	only     *subset.Frames // of messages that these frames completed; nil: all
 
 	anonymize anonymizeOptions
 }
@@ -94,14 +93,6 @@ func (w *writeOptions) create(described capture.Describer, inputs []string, out 
 	return file.Create(w.path, o)
 }
 
-// restrict returns to, or, if w.only is set, a sink that passes only the messages of w.only on to it.
-func (w *writeOptions) restrict(to pipeline.PacketSink) pipeline.PacketSink {
-	if w.only == nil {
-		return to
-	}
-	return framesOnly{to, *w.only}
-}
-
 // isSameFile reports whether a file is one of inputs, whatever their names.
 func isSameFile(name string, inputs []string) bool {
 	info, err := os.Stat(name)
@@ -150,7 +141,7 @@ func (o *readOptions) writePackets(ctx context.Context, r render.Renderer, args 
 		}
 	}
 	w = subset.NewWriter(opt)
-	j.cfg.Packets = o.write.restrict(w)
+	j.cfg.Packets = o.write.only.Restrict(w)
 	err = o.printJob(j, r)
 	if e := cmp.Or(w.Close(), out.Close()); err == nil {
 		err = e
@@ -181,7 +172,7 @@ func (o *readOptions) planPackets(ctx context.Context, names []string, io stream
 	}
 	defer j.release()
 	plan := subset.NewPlan()
-	j.cfg.Packets = o.write.restrict(plan.Collector(opt))
+	j.cfg.Packets = o.write.only.Restrict(plan.Collector(opt))
 	if _, err := j.run(); isInterrupted(j.ctx) {
 		return nil, j.exitError(err)
 	}
@@ -285,45 +276,4 @@ Look at the result before you share it: qsniff -o tree OUT.`,
 	opts.registerInput(cmd)
 	cmd.ValidArgsFunction = completeCaptures
 	return cmd
-}
-
-// frameSet is a set of frames, a bit for each packet of a capture. As the renderer of dialogues
-// it prints nothing, and gets the frames that completed their messages.
-type frameSet []uint64
-
-func (s *frameSet) add(frame uint64) {
-	for uint64(len(*s)) <= frame/64 {
-		*s = append(*s, 0)
-	}
-	(*s)[frame/64] |= 1 << (frame % 64)
-}
-
-func (s frameSet) has(frame uint64) bool {
-	return frame/64 < uint64(len(s)) && s[frame/64]>>(frame%64)&1 != 0
-}
-
-// Append implements render.Renderer: a turn without text would be dropped.
-func (*frameSet) Append(dst []byte, _ *render.Event) []byte { return append(dst, '.') }
-
-// AppendRecord implements render.Renderer.
-func (*frameSet) AppendRecord(dst []byte, _ *render.Record) []byte { return dst }
-
-// AppendDialogue implements render.DialogueRenderer.
-func (s *frameSet) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
-	for i := range d.Turns {
-		s.add(d.Turns[i].Frame)
-	}
-	return dst
-}
-
-// framesOnly is a PacketSink that gets only messages which frames of a set completed.
-type framesOnly struct {
-	pipeline.PacketSink
-	frames frameSet
-}
-
-// AddMessage implements pipeline.PacketSink.
-func (o framesOnly) AddMessage(p *pipeline.Pick) {
-	p.IsChosen = p.IsChosen && o.frames.has(p.Frame)
-	o.PacketSink.AddMessage(p)
 }
