@@ -274,13 +274,19 @@ func (o *readOptions) openSources(ctx context.Context, names []string) (input, e
 	if o.filter == "" {
 		return o.openAll(ctx, names)
 	}
-	f, err := newFileFilter(o.filter)
+	f, err := file.NewFilter(o.filter)
 	if err != nil {
-		return input{}, err
+		return input{}, captureFilterError(err)
 	}
 	in, err := o.openAll(ctx, names)
 	if in.Source != nil {
-		in.Source = capture.Filtered(in.Source, f.keep)
+		in.Source = capture.Filtered(in.Source, func(p *capture.Packet) (bool, error) {
+			isKept, err := f.Keep(p)
+			if err != nil {
+				err = captureFilterError(err)
+			}
+			return isKept, err
+		})
 	}
 	return in, err
 }

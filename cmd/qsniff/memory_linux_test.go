@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"qsniff/internal/base/heap"
 	"qsniff/internal/test/race"
 )
 
@@ -49,9 +50,9 @@ func TestMemory(t *testing.T) {
 			if peak > limit {
 				t.Errorf("peak: bytes\ngot  %d\nwant at most %d", peak, limit)
 			}
-			growth := heapGrowth
+			growth := heap.Growth
 			if args == "report -o json" {
-				growth = tightGrowth
+				growth = heap.TightGrowth
 			}
 			n := strings.Count(trace, "MB goal")
 			if n > collections {
@@ -70,7 +71,7 @@ func TestMemory(t *testing.T) {
 // among them.
 //
 // The first collections are not judged: a goroutine sets the growth after the first, and a
-// busy machine may let others begin before it runs that goroutine (delayCollector).
+// busy machine may let others begin before it runs that goroutine (heap.Delay).
 func hasRoom(t *testing.T, trace string, growth int) (checked int) {
 	t.Helper()
 	const grown = 10 // MB: from where on the numbers of the trace are exact enough

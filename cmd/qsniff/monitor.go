@@ -31,6 +31,7 @@ import (
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/monitor"
+	"qsniff/internal/monitor/metrics"
 	"qsniff/internal/monitor/notify"
 	"qsniff/internal/monitor/serve"
 	"qsniff/internal/pipeline"
@@ -357,7 +358,7 @@ func (m *monitorRun) addStages() error {
 		return err
 	}
 	m.server.Handle("/metrics", newMetricsHandler(m))
-	m.server.Handle("/servers.json", newServersHandler(m.meter))
+	m.server.Handle("/servers.json", metrics.NewServersHandler(m.meter))
 	return nil
 }
 
@@ -595,8 +596,8 @@ func openGrowing(ctx context.Context, opts *monitorOptions, args []string, io st
 	if err != nil {
 		return nil, err
 	}
-	g := newGrowing(j.src.Source)
-	j.cfg.Source, j.cfg.Clock = g, g.now
+	g := pipeline.NewGrowing(j.src.Source, monotonic, pollEvery)
+	j.cfg.Source, j.cfg.Clock = g, g.Now
 	m := &monitored{cfg: j.cfg, ctx: j.ctx, what: args[0], stop: func() {}, close: func() error { j.release(); return nil }}
 	if opts.follow {
 		m.policy.Read = []string{folderOf(args[0])}
@@ -613,76 +614,6 @@ func folderOf(name string) string {
 	return filepath.Dir(name)
 }
 
-// growing reads a source in a goroutine of its own, so that time passes while it has nothing: then
-// Read returns an empty batch, as an interface does.
-type growing struct {
-	src   capture.Source
-	got   chan delivery
-	free  chan *capture.Batch
-	timer *time.Timer
-	stats capture.Stats
-	// high is the latest time stamp so far, and since when, by monotonic, nothing has come.
-	high, since int64
-	err         error
-}
-
-// delivery is a batch of a growing source.
-type delivery struct {
-	b     *capture.Batch
-	stats capture.Stats
-	err   error
-}
-
-func newGrowing(src capture.Source) *growing {
-	g := &growing{src: src, got: make(chan delivery), free: make(chan *capture.Batch, 2), timer: time.NewTimer(pollEvery), since: monotonic()}
-	g.free <- new(capture.Batch)
-	g.free <- new(capture.Batch)
-	go g.readOn()
-	return g
-}
-
-// readOn reads until the source ends. If the run ends first, readOn goes on until the program ends.
-func (g *growing) readOn() {
-	for b := range g.free {
-		err := g.src.Read(b)
-		g.got <- delivery{b, g.src.Stats(), err}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// Read fills b with what has come, or with nothing after pollEvery.
-func (g *growing) Read(b *capture.Batch) error {
-	if g.err != nil {
-		b.Reset()
-		return g.err
-	}
-	g.timer.Reset(pollEvery)
-	select {
-	case d := <-g.got:
-		*b, *d.b = *d.b, *b
-		g.stats, g.err = d.stats, d.err
-		g.free <- d.b
-		if n := len(b.Packets); n > 0 {
-			g.high, g.since = max(g.high, b.Packets[n-1].Nanos), monotonic()
-		}
-		return d.err
-	case <-g.timer.C:
-		b.Reset()
-		return nil
-	}
-}
-
-// now is the clock of the run: the time stamps, and what has passed since they last came.
-func (g *growing) now() int64 { return g.high + max(monotonic()-g.since-growingLag, 0) }
-
-// Stats are those after the last batch.
-func (g *growing) Stats() capture.Stats { return g.stats }
-
-// Close does nothing: the source is in use until the program ends.
-func (g *growing) Close() error { return nil }
-
 const (
 	// limit: stallAfter is how long the pipeline may do nothing before the monitor counts as not well. A source
 	// without packets shows that it is there ten times a second. Chosen: far longer than a busy machine
@@ -692,10 +623,6 @@ const (
 	// limit: reloadPatience is how long a reload waits for the goroutine of the pipeline. Chosen: a batch takes
 	// milliseconds, and a second on a machine that an attack keeps busy.
 	reloadPatience = 5 * time.Second
-
-	// limit: growingLag is how long a capture that grows may bring nothing before time passes without it.
-	// Chosen: programs that write captures hold packets back until several kilobytes have come together.
-	growingLag = int64(5 * time.Second)
 
 	// limit: longestSecret is the greatest size of the file of a token, in bytes. Chosen: that of a token
 	// and a comment.

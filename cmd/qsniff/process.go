@@ -75,7 +75,7 @@ func onScreen(ctx context.Context, show func() error) error {
 	return nil
 }
 
-// messengerGrowth is heapGrowth of the messenger, which has no tables. Chosen: Go's own is for
+// messengerGrowth is heap.Growth of the messenger, which has no tables. Chosen: Go's own is for
 // programs that are in a hurry.
 const messengerGrowth = 50
 

@@ -21,6 +21,7 @@ import (
 	"qsniff/capture/file"
 	"qsniff/internal/app/cli"
 	"qsniff/internal/base/digits"
+	"qsniff/internal/base/heap"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/pipeline"
@@ -239,7 +240,7 @@ const reportShare = 1. / 4
 
 // newReportCollector returns a collector for the run of j, which it sets up.
 func newReportCollector(o *reportOptions, j *job) *reportCollector {
-	isTight.Store(true)
+	heap.Tighten()
 	scale := o.scale() * reportShare
 	c := &reportCollector{opts: o,
 		sums:      stats.New(stats.Options{Top: reportServers, Ours: o.ours, Scale: scale}),

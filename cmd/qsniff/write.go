@@ -19,6 +19,7 @@ import (
 	"qsniff/capture/file"
 	"qsniff/internal/app/anonymize"
 	"qsniff/internal/app/cli"
+	"qsniff/internal/base/heap"
 	"qsniff/internal/pipeline/subset"
 	"qsniff/internal/render"
 	"qsniff/internal/render/counters"
@@ -105,7 +106,7 @@ func isSameFile(name string, inputs []string) bool {
 // writePackets writes the packets of the messages in captures. It reads files twice, see
 // package subset. r prints the messages, or is nil.
 func (o *readOptions) writePackets(ctx context.Context, r render.Renderer, args []string, io streams) error {
-	isTight.Store(true) // besides the tables there are the packets that wait to be written
+	heap.Tighten() // besides the tables there are the packets that wait to be written
 	names, isStream, err := o.listInputs(args)
 	if err != nil {
 		return err

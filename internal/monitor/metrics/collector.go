@@ -1,5 +1,6 @@
 // Package metrics gives the snapshots of package monitor to Prometheus. It counts nothing
-// itself: each scrape reads one snapshot, and makes constant metrics of it.
+// itself: each scrape reads one snapshot, and makes constant metrics of it. /servers.json is for
+// programs that want what servers say of themselves.
 //
 // Names begin with qsniff_, units are base units. Labels have values of closed sets: servers
 // that have counters of their own (and other), kinds of messages that protocols declare,

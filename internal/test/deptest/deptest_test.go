@@ -35,7 +35,7 @@ const example = "dissect/example"
 // they do, helpers of tests and tools by none of the program: see mayInternal.
 var allowed = map[string][]string{
 	"capture":                       {"capture/..."},
-	"capture/file":                  {"capture"},
+	"capture/file":                  {"capture", "capture/pcapfilter"},
 	"capture/live":                  {"capture", "capture/pcapfilter"},
 	"capture/ring":                  {"capture", "capture/file"},
 	"capture/keep":                  {"capture", "capture/..."},
@@ -119,6 +119,7 @@ var allowed = map[string][]string{
 	"internal/base/*":           {},
 	"internal/base/jsonw":       {"internal/base/digits", "internal/base/display"},
 	"internal/base/lru":         {"internal/base/mem"},
+	"internal/base/heap":        {"internal/base/mem"},
 	"internal/test/*":           {},
 	"internal/test/dissecttest": {"dissect"},
 	"internal/test/fleettest":   {"dissect", "dissect/protocols", "internal/track", "internal/flood", "internal/monitor", "internal/monitor/notify", "internal/fleet", "internal/fleet/..."},
