@@ -47,6 +47,8 @@ var shownBy = map[string]struct{ raises, near string }{
 	"CAP-02":  {"lookalike/ports-of-ours", "net/ports-of-others"},
 	"DOS-A01": {"stories/cache-before-challenge", "a2s/open-near"},
 	"DOS-A02": {"stories/hltv-obsolete-words", "goldsource/words-near"},
+	"DOS-L01": {"a2s/engine-limit", "a2s/engine-limit-near"},
+	"DOS-L02": {"a2s/shared-limit", "a2s/engine-limit-near"},
 	"LIE-01":  {"stories/unrequested-information", "a2s/unrequested-near"},
 	"LIE-02":  {severalClients + "vantages/near vantages/far", severalClients + "vantages/near vantages/far-near"},
 	"LIE-03":  {"stories/players-not-listed", "answers/counts-near"},

@@ -14,7 +14,7 @@ import (
 var newChecks = [...]func(*Hosts) check{
 	newStrays, newLogins, newEager, newUnbrought, newMixed, newShared, newCopies, newPorts, newSoleClients,
 	newPollers, newCaches, newAmplifiers, newFramings, newUnheeded, newVain, newBudgets, newPages,
-	newJoins, newConsoles, newForeign, newStale, newCounts, newTwins,
+	newJoins, newConsoles, newForeign, newStale, newCounts, newTwins, newEngineLimits,
 }
 
 // check finds what several messages show together.

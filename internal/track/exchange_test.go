@@ -22,7 +22,7 @@ const ms = int64(1e6)
 
 // The kinds of message that scripts name by a letter, as protocols have them.
 var (
-	testProto = dissect.Proto{Name: "test", Types: slices.Collect(maps.Values(tokenKinds)), Pairs: testCodes()}
+	testProto = dissect.Proto{Name: "test", Limited: true, Types: slices.Collect(maps.Values(tokenKinds)), Pairs: testCodes()}
 	testKinds = map[byte]*dissect.Type{
 		'T': tokenKinds['T'],
 		'U': tokenKinds['U'],

@@ -17,7 +17,7 @@ import (
 //
 // No finding rests on a packet that is not there, except where an exchange reports a
 // Silence. Hosts does not distinguish floods from users, but what it holds of clients that
-// never prove their address is evicted first. The tables take 8.2 MiB in all. In a full one the entry that was
+// never prove their address is evicted first. The tables take 8.4 MiB in all. In a full one the entry that was
 // not used for longest is evicted; Evicted counts the evictions that can hide a finding.
 //
 // It is not safe for concurrent use.

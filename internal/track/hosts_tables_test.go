@@ -51,7 +51,7 @@ func TestHostsFlood(t *testing.T) {
 
 // The tables stay as small as the comment of Hosts says.
 func TestHostsMemory(t *testing.T) {
-	const most = 33 << 18
+	const most = 84 << 20 / 10
 	h := NewHosts(1)
 	got := uintptr(maxNotes) * unsafe.Sizeof(note{})
 	for _, x := range h.tables {

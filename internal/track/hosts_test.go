@@ -138,6 +138,8 @@ func addMeasures(t *testing.T, f *Fact, words []string) {
 			f.Said = &Said{Form: -1}
 		}
 		switch name {
+		case "brought":
+			f.BroughtChallenge = v > 0
 		case "gap":
 			f.Gap = v * 1e6
 		case "third":

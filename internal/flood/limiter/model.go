@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"qsniff/internal/track"
 )
 
 // Model is an engine's limits: Per is the average for one source and Global that for all,
@@ -17,12 +19,12 @@ type Model struct {
 }
 
 // Models are the models of the engines. Package limiter's comment names their sources.
-var Models = []Model{
-	{Name: "rehlds", Per: 3, Global: 30, Window: 60},
-	{Name: "source", Per: 3, Global: 60, Window: 30},
-	{Name: "source-late", Per: 3, Global: 3000, Window: 30},
-	{Name: "csgo", Per: 10, Global: 500, Window: 30, MaxTracked: 50_000},
-}
+var Models = func() (all []Model) {
+	for _, e := range track.EngineLimits {
+		all = append(all, Model{Name: e.Name, Per: float64(e.Per), Global: float64(e.Global), Window: int64(e.Window), MaxTracked: e.MaxTracked})
+	}
+	return all
+}()
 
 // Usage describes what ParseModel accepts.
 const Usage = "rehlds, source, source-late or csgo, or numbers: per=3,global=30,window=60; a name and numbers change the engine's"
