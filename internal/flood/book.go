@@ -94,7 +94,7 @@ func (b *book) openIncident(target Target, kind Kind, family family, start int64
 	b.open++
 	b.lastID++
 	in := &Incident{ID: b.lastID, Campaign: b.lastID, Kind: kind, Level: kind.Level(), Target: target, Pulses: 1,
-		Start: start, Detected: max(b.secondEnd(), start), Completion: -1, Answered: -1, Frame: b.frame, Dropped: b.lost, Own: b.ownNames}
+		Start: start, Detected: max(b.secondEnd(), start), Completion: -1, Answered: -1, Served: -1, Frame: b.frame, Dropped: b.lost, Own: b.ownNames}
 	for i := range b.closed {
 		p := &b.closed[i]
 		if p.target == target && p.family == family && start-p.end <= int64(b.lim.Campaign) {

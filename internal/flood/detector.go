@@ -325,6 +325,9 @@ func (d *Detector) handleRequest(s *track.Sighting) {
 	second := w.CountRequest(s, b.Clock)
 	r := d.claims.CheckRequest(&w.Server, second, s, b.Now)
 	r.IsProven = r.IsProven || isOwn // also where the source is in no sample
+	if r.IsProven && second != nil && s.Flags&track.HasKey != 0 {
+		second.ProvenAsked += s.Count()
+	}
 	if w.hasTrial() {
 		w.applyTrials(s, r.IsProven || d.isProven(s))
 	}
@@ -376,7 +379,10 @@ func (d *Detector) handleReply(s *track.Sighting) {
 		}
 	} else {
 		server = &w.Server
-		w.CountReply(s, b.Clock, isWhole)
+		second := w.CountReply(s, b.Clock, isWhole)
+		if isWhole && s.What != track.IsChallenge && d.isProven(s) {
+			second.ProvenGiven += s.Count()
+		}
 		d.recordLeak(w, s, isWhole)
 		if w.hasTrial() {
 			w.applyTrials(s, d.isProven(s))

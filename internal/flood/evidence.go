@@ -51,6 +51,10 @@ func (a *account) writeEvidence(family family) {
 	if a.features[measure.OneWay] == 0 && t.Packets > 0 {
 		in.Answered = min(1, measure.Share(float64(t.Replies), float64(t.Packets)))
 	}
+	in.Served = -1
+	if a.features[measure.OneWay] == 0 && t.ProvenAsked > 0 {
+		in.Served = min(1, measure.Share(float64(t.ProvenGiven), float64(t.ProvenAsked)))
+	}
 	s.groupBySpan()
 	in.Evidence = s
 }

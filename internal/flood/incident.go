@@ -191,16 +191,19 @@ type Incident struct {
 	// GivesChallenges: the server was seen to give challenges, meanwhile or before.
 	GivesChallenges bool
 	Gated           dissect.Asked // what the server gives only for a challenge, as far as it showed before the detection
-	Answered        float64       // replies for each request of any kind, at most 1; -1: only one direction was captured
-	History         []Change
-	Weight          Weight     // of the evidence; Confidence makes a share of it
-	Evidence        []Sentence // the most telling first
-	Missing         []string   // features that the capture could not give, by name
-	Advice          Advice
-	Features        []FeatureValue // what the verdict rests on, by name, for --explain
-	Succeeded       bool           // a guesser got in, a bypass got data
-	Leak            Leak           // what a bypass got
-	Dropped         uint64         // packets that the capturing program lost before it was opened
+	Answered        float64       // replies for each request of any kind, challenges included, at most 1; -1: only one direction was captured
+	// Served is the share of the requests of clients that had proved their address, or did by them, that got
+	// what they asked for; -1: no client proved one.
+	Served    float64
+	History   []Change
+	Weight    Weight     // of the evidence; Confidence makes a share of it
+	Evidence  []Sentence // the most telling first
+	Missing   []string   // features that the capture could not give, by name
+	Advice    Advice
+	Features  []FeatureValue // what the verdict rests on, by name, for --explain
+	Succeeded bool           // a guesser got in, a bypass got data
+	Leak      Leak           // what a bypass got
+	Dropped   uint64         // packets that the capturing program lost before it was opened
 }
 
 // setSources sets Sources to an estimate, but to no more than Requests: each source sent at

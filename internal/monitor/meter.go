@@ -142,7 +142,7 @@ func (m *Meter) addRequest(s *track.Sighting) {
 	}
 	switch {
 	case r.open == 0:
-		r.since, r.flags, r.slot = now, 0, at
+		r.since, r.flags, r.slot = now, r.flags&gotToken, at
 	case r.open == 1<<16-1: // a client that asks so often at once is counted as far as it goes
 		m.decide(r, Undecided, 1)
 		return
@@ -151,6 +151,9 @@ func (m *Meter) addRequest(s *track.Sighting) {
 	}
 	if s.Flags&track.HasKey != 0 {
 		r.flags |= isProven
+		if m.pairs.gotToken(hashOf(s)) {
+			r.flags |= isEcho
+		}
 	}
 	r.open++
 }
@@ -211,6 +214,7 @@ func (m *Meter) answer(r *request, s *track.Sighting, at uint16) {
 		m.decideOne(r, Refused)
 		return
 	case s.What == track.IsChallenge && !m.kinds.list[r.kind].asks.Has(dissect.AskChallenge):
+		r.flags |= gotToken
 		m.decideOne(r, Challenged)
 		return
 	case isKnown && took > answerWait:
@@ -234,10 +238,17 @@ func (m *Meter) answer(r *request, s *track.Sighting, at uint16) {
 // decide counts what became of n requests of an entry.
 func (m *Meter) decide(r *request, o Outcome, n uint64) {
 	x := m.slots.list[r.slot]
-	x.kinds[r.kind].Outcomes[o] += n
+	k := &x.kinds[r.kind]
+	k.Outcomes[o] += n
+	if r.flags&isEcho != 0 && o != Undecided {
+		k.Proven += n
+		if o == Answered || o == Late {
+			k.Served += n
+		}
+	}
 	at := m.window.pointOf(r.since)
-	m.window.follow(&x.row).cell(at).decide(o, uint32(n))
-	m.window.follow(&m.window.kinds[r.kind]).cell(at).decide(o, uint32(n))
+	m.window.follow(&x.row).cell(at).decide(o, uint32(n), r.flags&isEcho != 0)
+	m.window.follow(&m.window.kinds[r.kind]).cell(at).decide(o, uint32(n), r.flags&isEcho != 0)
 }
 
 // decideOne counts what became of one request of an entry, which waits no more.
@@ -333,6 +344,9 @@ const (
 	several requestFlags = 1 << iota
 	// isProven: the request brought back a token, so its answer goes to who asked.
 	isProven
+	// gotToken: the server gave these ends a token a moment ago; isEcho: a request brought one after that.
+	gotToken
+	isEcho
 )
 
 func newPairs(size int) pairs {
@@ -409,6 +423,17 @@ func (p *pairs) last(hash uint64, now micros) (last *request) {
 		}
 	}
 	return last
+}
+
+// gotToken reports whether the server gave a token to the other end a moment ago.
+func (p *pairs) gotToken(hash uint64) bool {
+	row, flow := p.find(hash)
+	for i := range row {
+		if row[i].flow == flow && row[i].flags&gotToken != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // sweep removes what is older than lateWait, or all if everything is, and calls expire for each

@@ -53,6 +53,9 @@ func (t *Traffic) add(s *track.Sighting) {
 type KindCounts struct {
 	Messages uint64
 	Outcomes [NumOutcomes]uint64 // of requests
+	// Proven counts the requests that brought back a token and are decided, Served those of them that got
+	// what they asked for.
+	Proven, Served uint64
 }
 
 // Outcome is what became of a request.

@@ -59,7 +59,8 @@ func (s *Server) Label() string {
 type Message struct {
 	Protocol, Name string
 	IsReply        bool
-	HasOutcomes    bool // it asks for something
+	Proven, Served uint64 // of requests: see KindCounts
+	HasOutcomes    bool   // it asks for something
 	Count          uint64
 	Outcomes       [NumOutcomes]uint64
 }
@@ -182,7 +183,7 @@ func (m *Meter) takeServer(x *slot) Server {
 	for i := range m.kinds.list {
 		if k, n := &m.kinds.list[i], &x.kinds[i]; n.Messages > 0 {
 			s.Messages = append(s.Messages, Message{Protocol: k.protocol, Name: k.message, IsReply: k.reply,
-				HasOutcomes: !k.reply && k.asks != 0, Count: n.Messages, Outcomes: n.Outcomes})
+				HasOutcomes: !k.reply && k.asks != 0, Count: n.Messages, Outcomes: n.Outcomes, Proven: n.Proven, Served: n.Served})
 		}
 	}
 	return s

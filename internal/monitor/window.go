@@ -94,8 +94,18 @@ func (c *cell) add(o *cell) {
 	c.wireOut += o.wireOut
 }
 
-// decide counts what became of n requests.
-func (c *cell) decide(o Outcome, n uint32) {
+// decide counts what became of n requests. isEcho: they brought back a token that their source was given.
+func (c *cell) decide(o Outcome, n uint32, isEcho bool) {
+	switch o {
+	case Answered, Late, Refused, Challenged:
+		c.Replied += n
+	}
+	if isEcho && o != Undecided {
+		c.Proven += n
+		if o == Answered || o == Late {
+			c.Served += n
+		}
+	}
 	switch o {
 	case Answered, Refused:
 		c.Answered += n
@@ -108,6 +118,11 @@ func (c *cell) decide(o Outcome, n uint32) {
 		c.Unanswered += n
 		c.unreachable += n
 	}
+}
+
+// fates returns the two figures of how requests fared.
+func (c *cell) fates() stats.Fates[uint64] {
+	return stats.Fates[uint64]{Replied: uint64(c.Replied), Proven: uint64(c.Proven), Served: uint64(c.Served)}
 }
 
 // countRequests counts n requests in a point.
@@ -269,6 +284,7 @@ func (m *Meter) addKinds(x *Window) *row {
 	s, n := &x.Stats, m.window.sum(&all)
 	s.Requests, s.Replies = uint64(n.Requests), uint64(n.Replies)
 	s.Answered, s.Unanswered, s.Late = uint64(n.Answered), uint64(n.Unanswered), uint64(n.late)
+	s.Fates = n.fates()
 	s.Response = timesOf(&all.times, 0, n.slowest)
 	return &all
 }
@@ -331,7 +347,7 @@ func (m *Meter) rankServers() []rankedServer {
 func (x *slot) summary(n *cell) stats.Server {
 	p := &x.profile
 	return stats.Server{Addr: x.end.AddrPort(), Requests: uint64(n.Requests), Replies: uint64(n.Replies), Answered: uint64(n.Answered),
-		Unanswered: uint64(n.Unanswered), Late: uint64(n.late), BytesIn: n.BytesIn, BytesOut: n.BytesOut, WireIn: n.wireIn, WireOut: n.wireOut,
+		Unanswered: uint64(n.Unanswered), Fates: n.fates(), Late: uint64(n.late), BytesIn: n.BytesIn, BytesOut: n.BytesOut, WireIn: n.wireIn, WireOut: n.wireOut,
 		HasInfo: x.hasProfile, Name: bytes.Clone(p.Name.Whole()), Map: bytes.Clone(p.Map.Whole()), Players: p.Players, Max: p.Max,
 		ICMPErrors: uint64(n.unreachable), Response: timesOf(&x.row.times, 0, n.slowest), Challenge: -1, Train: -1}
 }

@@ -294,24 +294,34 @@ func (m *Model) wasAttacked(a netip.AddrPort) bool {
 	return false
 }
 
-// silent returns what else needs a look: servers that do not answer.
+// silent returns what else needs a look: servers that do not answer. Clients that proved their address
+// count more than what got any reply, where there are some.
 func (m *Model) silent() string {
 	worst := math.Inf(1)
+	isServed := false // worst is of proven clients
 	var names []string
 	for i := range m.state.Servers {
 		r := &row{Server: &m.state.Servers[i]}
-		if share := r.answeredShare(); share >= 0 && share < 50 && !m.wasAttacked(r.Addr) {
+		share, isProven := r.servedShare(), true
+		if share < 0 && !m.wasAttacked(r.Addr) {
+			share, isProven = r.repliedShare(), false
+		}
+		if share >= 0 && share < 50 {
 			names = append(names, r.address())
-			worst = min(worst, share)
+			if share < worst {
+				worst, isServed = share, isProven
+			}
 		}
 	}
-	switch len(names) {
-	case 0:
+	switch {
+	case len(names) == 0:
 		return ""
-	case 1:
-		return terminal.Warn.Render(names[0] + " answered " + percent(worst) + " of its queries in the last minute: is it up?")
+	case len(names) > 1:
+		return terminal.Warn.Render(fmt.Sprintf("%d servers answered less than half of their queries in the last minute, %s among them: are they up?", len(names), names[0]))
+	case isServed:
+		return terminal.Warn.Render(names[0] + " answered " + percent(worst) + " of the queries of proven clients in the last minute: is it up?")
 	}
-	return terminal.Warn.Render(fmt.Sprintf("%d servers answered less than half of their queries in the last minute, %s among them: are they up?", len(names), names[0]))
+	return terminal.Warn.Render(names[0] + " replied to " + percent(worst) + " of its queries in the last minute: is it up?")
 }
 
 // bar is the line of state: what can be done, and where in time this is.

@@ -318,7 +318,7 @@ func TestKeys(t *testing.T) {
 // TestRowFilter: words and comparisons choose servers, and mistakes have their place.
 func TestRowFilter(t *testing.T) {
 	m := screenOf(t, "a2s/full-poll.pcap", 100, 24, nil)
-	for text, want := range map[string]int{"": 2, "DUST": 1, "dust nothing": 0, "players>2": 1, "players>3": 0, "players>=3 dust2": 1, "answered=100": 1, "findings>0": 0} {
+	for text, want := range map[string]int{"": 2, "DUST": 1, "dust nothing": 0, "players>2": 1, "players>3": 0, "players>=3 dust2": 1, "answered=100": 2, "served=100": 1, "findings>0": 0} {
 		f, wrong := parseRowFilter(text)
 		m.servers.filter = f
 		m.servers.refresh()

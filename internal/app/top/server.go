@@ -216,11 +216,12 @@ func (s *server) view(width, height int) string {
 		first += "  " + terminal.Clean(string(p.Name.Whole())) + terminal.Dim.Render("  map ") + terminal.Clean(string(p.Map.Whole())) + terminal.Dim.Render("  players ") + players
 	}
 	asked, _ := r.asked()
-	answered, style := r.answered()
+	replied, _ := r.replied()
+	served, style := r.served()
 	p95, _ := r.p95()
 	gain, _ := r.amplification()
-	second := fmt.Sprintf("%s queries/s, %s answered, 95 of 100 within %s, %s bytes out for each one in, last answer %s",
-		asked, style.Render(answered), p95, gain, s.m.clock(x.LastAnswer))
+	second := fmt.Sprintf("%s queries/s, %s any reply, %s of proven clients served, 95 of 100 within %s, %s bytes out for each one in, last answer %s",
+		asked, replied, style.Render(served), p95, gain, s.m.clock(x.LastAnswer))
 	third := r.kindsText()
 	if x.HasProfile {
 		third = strings.TrimPrefix(third+selfText(x), "; ")

@@ -227,19 +227,20 @@ func (s *servers) totals() string {
 	if x == nil {
 		return ""
 	}
-	asked, answered, all := 0.0, 0.0, 0.0
-	add := func(o *monitor.Server) {
-		asked += o.Rates.Requests
-		answered += float64(o.Lately.Answered)
-		all += float64(o.Lately.Answered) + float64(o.Lately.Unanswered)
-	}
+	asked, silent, all := x.Other.Rates.Requests, x.Other.Lately.Unanswered, x.Other.Lately.Fates
 	for i := range x.Servers {
-		add(&x.Servers[i])
+		o := &x.Servers[i]
+		asked += o.Rates.Requests
+		silent += o.Lately.Unanswered
+		all.Add(&o.Lately.Fates)
 	}
-	add(&x.Other)
 	text := fmt.Sprintf("%s, %s queries/s", digits.Counted(uint64(len(x.Servers)), "server"), rate(asked))
-	if all > 0 {
-		text += fmt.Sprintf(", %s answered in the last %s", percent(100*answered/all), digits.Span(max(x.LatelySpan.Round(time.Second), time.Second)))
+	if all.Replied+silent > 0 {
+		text += fmt.Sprintf(", %s any reply", percent(100*float64(all.Replied)/float64(all.Replied+silent)))
+		if all.Proven > 0 {
+			text += fmt.Sprintf(", %s of proven clients served", percent(100*all.Share()))
+		}
+		text += " in the last " + digits.Span(max(x.LatelySpan.Round(time.Second), time.Second))
 	}
 	text += "; " + digits.Counted(x.Counters.Run.Packets, "packet")
 	if n := x.Counters.Live.Kernel + x.Counters.Live.Card + x.Counters.Run.Dropped; n > 0 {
@@ -484,8 +485,10 @@ var columns = []column{
 		meaning: "Players and places for them, as the server reports them."},
 	{id: "asked", title: "ASKED/S", width: 7, cell: (*row).asked, value: func(r *row) float64 { return r.Rates.Requests },
 		meaning: "Queries a second to the server, over the last 10 seconds."},
-	{id: "answered", title: "ANSWERED", width: 8, cell: (*row).answered, value: (*row).answeredShare,
-		meaning: "Which part of the queries of the last minute was answered. Those that got a challenge, or of which it is not known yet, count as neither. Below 90 % it is yellow, below 50 % red."},
+	{id: "answered", title: "REPLIED", width: 7, leaves: 5, cell: (*row).replied, value: (*row).repliedShare,
+		meaning: "Which part of the queries of the last minute got any reply, a challenge included. Those of which it is not known yet do not count. A flood of forged addresses lowers it where the server refuses some."},
+	{id: "served", title: "SERVED", width: 6, cell: (*row).served, value: (*row).servedShare,
+		meaning: "Which part of the queries of the last minute that brought back a challenge of this server got what they asked for: real clients. Below 90 % it is yellow, below 50 % red. A server that gives no challenge has none."},
 	{id: "p95", title: "P95", width: 7, leaves: 3, cell: (*row).p95, value: (*row).p95Millis,
 		meaning: "95 of 100 answers of the last minute came faster than this, as measured where the capture is. Filters compare milliseconds."},
 	{id: "amplification", title: "OUT/IN", width: 6, leaves: 4, cell: (*row).amplification, value: (*row).gain,
@@ -600,17 +603,30 @@ func (r *row) asked() (string, lipgloss.Style) {
 	return rate(r.Rates.Requests), terminal.Plain
 }
 
-// answeredShare returns the share in percent; negative: nothing is known.
-func (r *row) answeredShare() float64 {
-	n := float64(r.Lately.Answered) + float64(r.Lately.Unanswered)
+// repliedShare returns the share of the requests that got any reply, in percent; negative: nothing is
+// known.
+func (r *row) repliedShare() float64 {
+	n := float64(r.Lately.Replied) + float64(r.Lately.Unanswered)
 	if n == 0 {
 		return -1
 	}
-	return 100 * float64(r.Lately.Answered) / n
+	return 100 * float64(r.Lately.Replied) / n
 }
 
-func (r *row) answered() (string, lipgloss.Style) {
-	share := r.answeredShare()
+// replied has no color: what a flood of forged addresses asks in vain is no fault of the server.
+func (r *row) replied() (string, lipgloss.Style) {
+	if share := r.repliedShare(); share >= 0 {
+		return percent(share), terminal.Plain
+	}
+	return "-", terminal.Dim
+}
+
+// servedShare returns the share in percent in which clients that proved their address got what they asked
+// for; negative: none proved it.
+func (r *row) servedShare() float64 { return 100 * r.Lately.Share() }
+
+func (r *row) served() (string, lipgloss.Style) {
+	share := r.servedShare()
 	switch {
 	case share < 0:
 		return "-", terminal.Dim

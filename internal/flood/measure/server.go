@@ -206,6 +206,8 @@ type Second struct {
 	Proven        uint32     // queries of sources that had proved their address
 	Unproven      uint32     // queries of those that had not, estimated from the sample
 	ProvenLater   uint32     // those of them whose source proved its address within PendingFor seconds
+	ProvenAsked   uint32     // requests with a challenge of sources that had proved their address, or do by that
+	ProvenGiven   uint32     // replies to such sources that are no challenge
 	Challenged    uint32     // sources that were challenged
 	Echoed        uint32     // those of them that brought the challenge back
 	bins          [100]uint8 // queries in each 10 ms, up to 255
@@ -411,7 +413,7 @@ func (t *Server) CountStrange(s *track.Sighting, c Clock) {
 
 // CountReply counts what the server sends. isFirst is false for the parts of a split reply
 // after its first.
-func (t *Server) CountReply(s *track.Sighting, c Clock, isFirst bool) {
+func (t *Server) CountReply(s *track.Sighting, c Clock, isFirst bool) *Second {
 	t.LastSent = c.Now
 	b := t.OpenSecond(c.Now, c.Nanos)
 	b.BytesOut += uint64(s.Count()) * uint64(s.Bytes)
@@ -425,6 +427,7 @@ func (t *Server) CountReply(s *track.Sighting, c Clock, isFirst bool) {
 		b.Replies += s.Count()
 	}
 	t.learnProto(s)
+	return b
 }
 
 // CountUnreachable counts an ICMP error about a reply.
@@ -478,6 +481,7 @@ type Totals struct {
 	BytesIn, BytesOut, Replies      uint64
 	Junk, Strange                   uint64
 	Unreachable                     uint64
+	ProvenAsked, ProvenGiven        uint64
 	// Challenged counts the sources that were challenged in each of these seconds, Echoed those
 	// of them that brought the challenge back, then or later: a source that asks for longer
 	// counts more than once.
@@ -499,6 +503,8 @@ func (x *Totals) Add(s *Second) {
 	x.Junk += uint64(s.Junk)
 	x.Strange += uint64(s.Strange)
 	x.Unreachable += uint64(s.Unreachable)
+	x.ProvenAsked += uint64(s.ProvenAsked)
+	x.ProvenGiven += uint64(s.ProvenGiven)
 }
 
 // AddProofs adds the challenged sources of a second. It is called when their echoes have had

@@ -42,6 +42,8 @@ var (
 		"server", "protocol", "message", "direction")
 	descOutcomes = desc("server_requests_total", "What became of requests: answered; challenged (answered with a token to bring back); late (after 3 s); unanswered (for 5 s); refused (a login); unreachable (an ICMP error came back); undecided (evicted from a full table before). A request that still waits is in none.",
 		"server", "protocol", "message", "outcome")
+	descProven = desc("server_proven_requests_total", "Requests of clients that proved their address by bringing back a challenge of the server: served (they got what they asked for) or not. A flood of forged addresses is in neither.",
+		"server", "protocol", "message", "outcome")
 	descPackets    = desc("server_packets_total", "Packets of queries (in) and of what answers them (out).", "server", "direction")
 	descBytes      = desc("server_bytes_total", "Bytes of these packets, with the headers of IP and UDP.", "server", "direction")
 	descJunk       = desc("server_junk_packets_total", "Packets to a server that begin like a query and are nothing known.", "server")
@@ -72,7 +74,7 @@ var (
 )
 
 // fixed are all descriptions that do not come from internal/render/counters.
-var fixed = []*prometheus.Desc{descMessages, descOutcomes, descPackets, descBytes, descJunk, descJunkBytes, descUnasked, descUnproven,
+var fixed = []*prometheus.Desc{descMessages, descOutcomes, descProven, descPackets, descBytes, descJunk, descJunkBytes, descUnasked, descUnproven,
 	descTimes, descLastSeen, descLastAnswer, descPlayers, descSlots, descBots, descQueue, descOpen, descEnded, descUsed, descCap, descKept, descKeptSize, descEvicted, descLast, descAway, descStandsBy}
 
 // Describe sends all descriptions.
@@ -145,6 +147,8 @@ func (x sender) sendServer(s *monitor.Server) {
 		for o := range monitor.NumOutcomes {
 			x.count(descOutcomes, m.Outcomes[o], name, m.Protocol, m.Name, o.String())
 		}
+		x.count(descProven, m.Served, name, m.Protocol, m.Name, "served")
+		x.count(descProven, m.Proven-m.Served, name, m.Protocol, m.Name, "not_served")
 	}
 	x.count(descPackets, s.In.Packets, name, "in")
 	x.count(descPackets, s.Out.Packets, name, "out")

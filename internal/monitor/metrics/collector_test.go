@@ -229,7 +229,7 @@ func TestManyScrapes(t *testing.T) {
 		}
 		want = got
 	}
-	if n := len(want); n < 250 || n > 300 {
+	if n := len(want); n < 250 || n > 320 {
 		t.Errorf("%d series of two servers and all others", n)
 	}
 }

@@ -155,7 +155,10 @@ func incidentFacts(x *render.IncidentEvent) []Fact {
 		facts = append(facts, Fact{"sources", digits.Grouped(int64(in.Sources + 0.5))})
 	}
 	if in.Answered >= 0 {
-		facts = append(facts, Fact{"answered", fmt.Sprintf("%.0f %%", 100*in.Answered)})
+		facts = append(facts, Fact{"any reply", fmt.Sprintf("%.0f %%", 100*in.Answered)})
+	}
+	if in.Served >= 0 {
+		facts = append(facts, Fact{"proven clients served", fmt.Sprintf("%.0f %%", 100*in.Served)})
 	}
 	if x.Run != nil {
 		for _, inner := range x.Run.InnerOf(in.Target.End) {

@@ -35,7 +35,7 @@ func newTeller(o Options) (*Teller, *[]*Note) {
 
 func incident(id uint64) *flood.Incident {
 	return &flood.Incident{ID: id, Kind: flood.FloodSuspect, Level: flood.Warn, Target: flood.Target{End: server}, Start: start.UnixNano(), Detected: start.UnixNano() + 5*second,
-		Frame: 9, Peak: 1234, Requests: 9876, Sources: 77, Completion: -1, Answered: 0.25, Weight: flood.Weight{Value: 0.9},
+		Frame: 9, Peak: 1234, Requests: 9876, Sources: 77, Completion: -1, Answered: 0.25, Served: 0.97, Weight: flood.Weight{Value: 0.9},
 		Evidence: []flood.Sentence{{Text: "nobody brings challenges back"}}, Advice: flood.Advice{Words: []string{"Do this.", "Then that."}}}
 }
 
@@ -74,7 +74,7 @@ func TestIncident(t *testing.T) {
 	if first.Target != "udp/198.18.0.1:27015" || first.Advice != "Do this." || !strings.Contains(first.Text, "flood_suspect at udp/198.18.0.1:27015, from frame 9 on: nobody brings") {
 		t.Errorf("%+v", first)
 	}
-	if facts := fmt.Sprint(first.Facts); facts != "[{peak 1,234/s} {count 9,876 requests} {lasted 1m5s} {sources 77} {answered 25 %} {confidence high}]" {
+	if facts := fmt.Sprint(first.Facts); facts != "[{peak 1,234/s} {count 9,876 requests} {lasted 1m5s} {sources 77} {any reply 25 %} {proven clients served 97 %} {confidence high}]" {
 		t.Errorf("facts %s", facts)
 	}
 	e := render.IncidentEvent{Nanos: start.UnixNano() + 65*second, Event: flood.Ends, Thread: first.Thread, Incident: in}

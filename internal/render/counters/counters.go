@@ -48,7 +48,9 @@ type Live struct {
 type Entry struct {
 	Name string // in JSON, unique in its group
 	Group
-	IsAlwaysInJSON bool   // JSON has it even if it is zero
+	IsAlwaysInJSON bool // JSON has it even if it is zero
+	// IsExperimental: its name in JSON may change.
+	IsExperimental bool
 	Label          string // a phrase for the page of stats, see Expand; empty: only stats -v and JSON have it
 	Hint           string // a sentence for standard error, see Expand; empty: the counter means that nothing is missing
 	Doc            string // a sentence for the manual

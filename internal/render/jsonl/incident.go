@@ -71,7 +71,8 @@ type incident struct {
 	TopPrefixes  []topPrefix      `json:"top_prefixes" jsonschema:"busiest networks"`
 	Completion   *share           `json:"challenge_completion,omitempty" jsonschema:"share of challenged sources that brought the challenge back"`
 	Challenged   *uint64          `json:"challenged,omitempty" jsonschema:"sources that were challenged"`
-	Answered     *quantity        `json:"answered,omitempty" jsonschema:"share of requests that were answered"`
+	Answered     *quantity        `json:"answered,omitempty" jsonschema:"share of requests that got any reply, challenges included"`
+	Served       *quantity        `json:"proven_served,omitempty" jsonschema:"experimental: share of the requests of clients that proved their address that got what they asked for"`
 	Succeeded    onlyTrue         `json:"succeeded,omitempty" jsonschema:"of guessed passwords: a login was accepted"`
 	Leaked       *leaked          `json:"leaked,omitempty" jsonschema:"what guessed challenges brought"`
 	History      []earlierKind    `json:"kind_history" jsonschema:"kinds that it was taken for before"`
@@ -146,6 +147,9 @@ func incidentOf(in *flood.Incident, run *tally.Run) *incident {
 	}
 	if in.Answered >= 0 {
 		x.Answered = new(quantity(in.Answered))
+	}
+	if in.Served >= 0 {
+		x.Served = new(quantity(in.Served))
 	}
 	return x
 }

@@ -246,6 +246,13 @@ func (w *writer) writeInside(inner []netip.AddrPort) {
 	w.close(']')
 }
 
+// writeFates writes the two figures of how requests fared.
+func (w *writer) writeFates(f *stats.Fates[uint64]) {
+	w.uint("replied", f.Replied)
+	w.uint("proven", f.Proven)
+	w.uint("proven_served", f.Served)
+}
+
 func (w *writer) writeServer(s *stats.Server, inner []netip.AddrPort) {
 	w.text("server", s.Addr.String())
 	w.writeInside(inner)
@@ -256,6 +263,7 @@ func (w *writer) writeServer(s *stats.Server, inner []netip.AddrPort) {
 	w.uint("replies", s.Replies)
 	w.uint("answered", s.Answered)
 	w.uint("unanswered", s.Unanswered)
+	w.writeFates(&s.Fates)
 	w.uint("late", s.Late)
 	if s.ICMPErrors > 0 {
 		w.uint("icmp_errors", s.ICMPErrors)

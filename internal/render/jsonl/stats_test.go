@@ -41,11 +41,11 @@ func TestStats(t *testing.T) {
 	const want = `{"schema":1,"packets":5,"bytes":500,"start":"2023-11-14T22:13:20.000000Z","end":"2023-11-14T22:13:22.500000Z","duration_s":2.5,` +
 		`"skipped":{"UDP of other protocols":2,"messages of servers that --servers leaves out":9},` +
 		`"messages":[{"protocol":"a2s","message":null,"direction":"reply","count":1,"bytes":123}],` +
-		`"requests":2,"replies":1,"answered":1,"unanswered":0,"late":0,` +
+		`"requests":2,"replies":1,"answered":1,"unanswered":0,"replied":0,"proven":0,"proven_served":0,"late":0,` +
 		`"rtt_ms":{"p50":1,"p95":1,"p99":1,"max":1.5,"count":1,"error":0.001},` +
 		`"amplification":[{"protocol":"a2s","message":"A2S_INFO","before_challenge":{"answers":1,"payload":3.333,"wire":1.5}}],` +
 		`"servers":[{"server":"[::1]:27015","name":"a\u001b` + "\ufffd" + `\u003c","name_hex":"611bff3c","map":"m","max_players":16,` +
-		`"requests":2,"replies":1,"answered":1,"unanswered":1,"late":0,"icmp_errors":3,"bytes_in":30,"bytes_out":100,"wire_in":86,"wire_out":128,` +
+		`"requests":2,"replies":1,"answered":1,"unanswered":1,"replied":0,"proven":0,"proven_served":0,"late":0,"icmp_errors":3,"bytes_in":30,"bytes_out":100,"wire_in":86,"wire_out":128,` +
 		`"amplification":{"payload":3.333,"wire":1.488},"challenged":"sometimes","challenged_share":0.3333,` +
 		`"rtt_ms":{"p50":1,"p95":1,"p99":1,"max":1.5,"count":1,"error":0.001},"challenge_ms":2}],"servers_not_listed":0,"servers_forgotten":0,` +
 		`"clients":[{"address":"10.64.0.1","requests":1,"share":0.5,"error":0}],"programs":[],` +
@@ -65,7 +65,7 @@ func TestStats(t *testing.T) {
 
 // TestStatsEmpty: lists are lists where there is nothing in them.
 func TestStatsEmpty(t *testing.T) {
-	const want = `{"schema":1,"packets":0,"bytes":0,"skipped":{},"messages":[],"requests":0,"replies":0,"answered":0,"unanswered":0,"late":0,` +
+	const want = `{"schema":1,"packets":0,"bytes":0,"skipped":{},"messages":[],"requests":0,"replies":0,"answered":0,"unanswered":0,"replied":0,"proven":0,"proven_served":0,"late":0,` +
 		`"amplification":[],"servers":[],"servers_not_listed":0,"servers_forgotten":0,"clients":[],"programs":[],` +
 		`"distinct_clients":{"estimate":0,"error":0,"standard_error":0},` +
 		`"reassembly":{"split_sets":0,"split_complete":0,"split_incomplete":0,"compressed":0,"crc_errors":0,"ip_fragments":0,"ip_reassembled":0,` +

@@ -11,7 +11,7 @@ import (
 // page's own.
 func reportRecord() shape {
 	numbers := list(count)
-	row := []member{trial("rest", onlyTrue, "all that have no row"), trial("requests", numbers, "by interval"), trial("answered", numbers, "by interval"), trial("unanswered", numbers, "by interval"), trial("replies", numbers, "by interval"),
+	row := []member{trial("rest", onlyTrue, "all that have no row"), trial("requests", numbers, "by interval"), trial("answered", numbers, "by interval"), trial("unanswered", numbers, "by interval"), trial("replied", numbers, "by interval"), trial("proven", numbers, "by interval"), trial("proven_served", numbers, "by interval"), trial("replies", numbers, "by interval"),
 		trial("bytes_in", numbers, "by interval"), trial("bytes_out", numbers, "by interval"), trial("rtt", list(numbers), "by interval: first bucket of response times, and counts")}
 	named := []member{trial("protocol", text, "of the message"), trial("message", shape{"type": []string{"string", "null"}}, "type of the message")}
 	kinds := list(object(join(named, []member{trial("rest", onlyTrue, "all that have no row"), must("requests", count, "of it"), must("answered", count, "of them"), must("unanswered", count, "of them")})...))

@@ -23,7 +23,7 @@ func join(groups ...[]member) (all []member) {
 // countersOf are the members of a group of counters.
 func countersOf(g counters.Group) (ms []member) {
 	for _, e := range counters.Of(g) {
-		ms = append(ms, member{name: e.Name, of: count, doc: e.Doc, isRequired: e.IsAlwaysInJSON})
+		ms = append(ms, member{name: e.Name, of: count, doc: e.Doc, isRequired: e.IsAlwaysInJSON && !e.IsExperimental, isExperimental: e.IsExperimental})
 	}
 	return ms
 }
@@ -64,7 +64,8 @@ var program = []member{trial("name", text, "of the program"), trial("confidence"
 func serverShape() shape {
 	return withBytes(object(must("server", text, "address and port"), trial("inside", list(text), "addresses that the capturing host translates it to"), may("name", text, "as the server says"), may("map", text, "as the server says"), may("players", count, "as the server says"),
 		may("max_players", count, "as the server says"), must("requests", count, "to it"), must("replies", count, "of it"), must("answered", count, "requests that were answered"),
-		must("unanswered", count, "requests that were not"), must("late", count, "answers after the wait"), may("icmp_errors", count, "errors about its port"),
+		must("unanswered", count, "requests that were not"), trial("replied", count, "requests with any reply, a challenge included"),
+		trial("proven", count, "requests that brought back a challenge of this server, and are decided"), trial("proven_served", count, "of these, got what they asked for"), must("late", count, "answers after the wait"), may("icmp_errors", count, "errors about its port"),
 		must("bytes_in", count, "payload of requests"), must("bytes_out", count, "payload of replies"), must("wire_in", count, "frames of requests"), must("wire_out", count, "frames of replies"),
 		may("amplification", gain, "bytes out for a byte in"), may("challenged", shape{"enum": []string{"always", "never", "sometimes"}}, "whether it demands a challenge"),
 		may("challenged_share", share, "share of requests that it challenged"), may("rtt_ms", times, "from a request to its answer"), may("challenge_ms", ratio, "median time to a challenge"),

@@ -149,6 +149,9 @@ func (p *floodsPage) briefAmounts(in *flood.Incident) string {
 	if in.Answered >= 0 {
 		add("%.0f %% got any reply", 100*min(in.Answered, 1))
 	}
+	if in.Served >= 0 {
+		add("%.0f %% of the queries of proven clients what they asked for", 100*in.Served)
+	}
 	return strings.Join(parts, ", ")
 }
 

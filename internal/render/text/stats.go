@@ -384,7 +384,7 @@ func AppendInterrupted(dst []byte, run *tally.Run, opt Options) []byte {
 
 // writeServers writes the busiest servers, with name, map and players from their replies.
 func (p *statsPage) writeServers() {
-	t := table{columns: []column{{"SERVER", true, 0}, {"REQUESTS", false, 0}, {"REPLIES", false, 5}, {"ANSWERED", false, 1},
+	t := table{columns: []column{{"SERVER", true, 0}, {"REQUESTS", false, 0}, {"REPLIES", false, 5}, {"ANY REPLY", false, 1}, {"SERVED", false, 1},
 		{"GAIN", false, 3}, {"P50 MS", false, 2}, {"P95 MS", false, 4}, {"P99 MS", false, 7}, {"MAX MS", false, 7},
 		{"IN", false, 6}, {"OUT", false, 6}}}
 	rough := false
@@ -403,7 +403,7 @@ func (p *statsPage) writeServers() {
 // aboutServers returns the title's words on what the numbers are and which servers are not
 // in the table.
 func (p *statsPage) aboutServers(rough bool) string {
-	about := "gain is bytes out for each byte in, of payloads"
+	about := "any reply counts challenges; served are those that brought a challenge back; gain is bytes out for each byte in, of payloads"
 	if rough {
 		about += "; times of the busiest are rounded, by an eighth at most"
 	}
@@ -417,15 +417,15 @@ func (p *statsPage) aboutServers(rough bool) string {
 }
 
 func (p *statsPage) serverCells(s *stats.Server) []string {
-	answered := percent(s.Answered, s.Answered+s.Unanswered)
+	replied, served := percent(s.Replied, s.Replied+s.Unanswered), percent(s.Served, s.Proven)
 	if p.s.OneWay() != "" || p.s.Run.Samples > 0 { // a request and its answer are hardly both among samples
-		answered = "-"
+		replied, served = "-", "-"
 	}
 	gain := "-"
 	if s.BytesIn > 0 && s.BytesOut > 0 {
 		gain = digits.Short(float64(s.BytesOut)/float64(s.BytesIn)) + "x"
 	}
-	cells := []string{s.Addr.String(), grouped(s.Requests), grouped(s.Replies), answered, gain}
+	cells := []string{s.Addr.String(), grouped(s.Requests), grouped(s.Replies), replied, served, gain}
 	for _, d := range []time.Duration{s.Response.P50, s.Response.P95, s.Response.P99, s.Response.Max} {
 		if s.Response.Count == 0 {
 			cells = append(cells, "-")

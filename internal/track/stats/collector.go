@@ -227,6 +227,8 @@ func (c *Collector) addReply(f *track.Fact, k *questionTally, info *track.Server
 			c.sum.Paired += n
 		}
 	}
+	s.fates.add(f)
+	c.sum.Fates.add(f)
 	switch f.Step {
 	case track.Challenge:
 		c.challenged.Put(pairOf(f))
@@ -286,8 +288,11 @@ func (c *Collector) addAnswer(s *serverState, k *questionTally, f *track.Fact) {
 
 // addSilence adds an answer that did not come.
 func (c *Collector) addSilence(f *track.Fact) {
-	c.servers.findAsked(f.Server).unanswered++
+	s := c.servers.findAsked(f.Server)
+	s.unanswered++
+	s.fates.add(f)
 	c.sum.Unanswered++
+	c.sum.Fates.add(f)
 }
 
 // recordTime adds a time in nanoseconds to a distribution in microseconds.

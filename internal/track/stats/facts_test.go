@@ -64,6 +64,7 @@ func answer(frame uint64, took int64) track.Fact {
 
 // afterChallenge makes an answer follow a challenge.
 func afterChallenge(f track.Fact, trip int64) track.Fact {
+	f.BroughtChallenge = true
 	f.Trip = trip
 	return f
 }
@@ -77,6 +78,12 @@ func keyed(f track.Fact) track.Fact {
 func silence(frame uint64) track.Fact {
 	f := fact(frame, &typeAsk, track.Silence)
 	f.Bytes, f.Wire, f.Packets = 0, 0, 0
+	return f
+}
+
+// afterEcho is a silence after a request that brought back the challenge it was given.
+func afterEcho(f track.Fact) track.Fact {
+	f.BroughtChallenge, f.GotChallenge = true, true
 	return f
 }
 

@@ -12,6 +12,7 @@ import (
 type serverState struct {
 	in, out                    tally
 	answered, unanswered, late uint64
+	fates                      Fates[uint64]
 	challenged, unchallenged   uint64 // answers to requests for information
 	canChallenge               bool   // it was asked for information in a form that can bring a challenge back
 	icmpErrors                 uint64 // that quote queries to it

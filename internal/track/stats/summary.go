@@ -33,6 +33,7 @@ type Summary struct {
 
 	Requests, Replies    uint64
 	Answered, Unanswered uint64
+	Fates[uint64]
 	// Paired counts replies over UDP whose request is in the capture, Strays those whose is not.
 	Paired, Strays uint64
 	Late           uint64 // of Answered: after the end of the wait
@@ -81,9 +82,10 @@ type Server struct {
 	Addr                 netip.AddrPort
 	Requests, Replies    uint64
 	Answered, Unanswered uint64
-	Late                 uint64
-	BytesIn, BytesOut    uint64
-	WireIn, WireOut      uint64
+	Fates[uint64]
+	Late              uint64
+	BytesIn, BytesOut uint64
+	WireIn, WireOut   uint64
 
 	// HasInfo is set if the server reported something of itself. Then Name and Map
 	// are the start of its latest texts, as they came from the network, and
@@ -271,7 +273,7 @@ func (r *rankedServer) summarize() Server {
 	s := r.s
 	row := Server{
 		Addr: r.end, Requests: s.in.n, Replies: s.out.n,
-		Answered: s.answered, Unanswered: s.unanswered, Late: s.late,
+		Answered: s.answered, Unanswered: s.unanswered, Fates: s.fates, Late: s.late,
 		BytesIn: s.in.bytes, BytesOut: s.out.bytes, WireIn: s.in.wire, WireOut: s.out.wire,
 		HasInfo: s.hasInfo, Players: s.info.Players, Max: s.info.Max, Challenged: s.challenged, Unchallenged: s.unchallenged, ICMPErrors: s.icmpErrors,
 		Response: s.response.summarize(), Challenge: s.challenge.mean(), Train: s.train.mean(),

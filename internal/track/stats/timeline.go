@@ -512,7 +512,8 @@ func (t *Buckets) reset() { *t = Buckets{} }
 // Unanswered in that of the last request.
 type Cell struct {
 	Requests, Answered, Unanswered, Replies uint32
-	BytesIn, BytesOut                       uint64
+	Fates[uint32]
+	BytesIn, BytesOut uint64
 }
 
 // row is the cells of one kind or server, or the requests of one client. Those after the last
@@ -652,6 +653,7 @@ func (c *Cell) Add(o *Cell) {
 	c.Answered += o.Answered
 	c.Unanswered += o.Unanswered
 	c.Replies += o.Replies
+	c.Fates.Add(&o.Fates)
 	c.BytesIn += o.BytesIn
 	c.BytesOut += o.BytesOut
 }
@@ -662,6 +664,7 @@ func (c *Cell) Subtract(o *Cell) {
 	c.Answered -= o.Answered
 	c.Unanswered -= o.Unanswered
 	c.Replies -= o.Replies
+	c.Fates.Subtract(&o.Fates)
 	c.BytesIn -= o.BytesIn
 	c.BytesOut -= o.BytesOut
 }
@@ -698,7 +701,9 @@ func (r *row) count(f *track.Fact, at, asked int) {
 	r.total++
 	switch {
 	case f.Step == track.Silence:
-		r.cell(at).Unanswered++
+		c := r.cell(at)
+		c.Unanswered++
+		c.Fates.add(f)
 		return
 	case !f.Reply:
 		c := r.cell(at)
@@ -709,10 +714,11 @@ func (r *row) count(f *track.Fact, at, asked int) {
 	c := r.cell(at)
 	c.Replies++
 	c.BytesOut += uint64(f.Bytes)
+	c = r.cell(asked)
+	c.Fates.add(f)
 	if f.Step != track.Answer && f.Step != track.Late {
 		return
 	}
-	c = r.cell(asked)
 	c.Answered++
 	if f.Step == track.Late && c.Unanswered > 0 { // its silence was counted before
 		c.Unanswered--

@@ -105,9 +105,9 @@ test("tables sort by value and search by every word", () => {
 
 test("the verdict has a scope, and no packets are no calm", () => {
   const of = (stats, incidents = []) => verdictOf(indexReport({ stats, incidents }));
-  const calm = of({ packets: 100, duration_s: 60, requests: 10, replies: 10, answered: 10, unanswered: 0, servers: [{}], servers_not_listed: 2 });
+  const calm = of({ packets: 100, duration_s: 60, requests: 10, replies: 10, replied: 10, unanswered: 0, proven: 8, proven_served: 6, servers: [{}], servers_not_listed: 2 });
   assert.deepEqual([calm.level, calm.headline], ["calm", "No floods"]);
-  assert.match(calm.scope, /60 s of capture, 100 packets; 10 queries to 3 servers, 10 replies; 100 % of 10 exchanges answered/);
+  assert.match(calm.scope, /60 s of capture, 100 packets; 10 queries to 3 servers, 10 replies; 100 % of them got any reply; 75 % of those of proven clients what they asked for/);
   assert.equal(of({ packets: 0 }).level, "none");
   assert.equal(of({ packets: 2, duration_s: 60 }).headline, "No query traffic in this capture");
   const both = of({ packets: 9, duration_s: 60, requests: 9 }, [{ level: "alert" }, { level: "alert" }, { level: "warn" }, { level: "info" }]);
@@ -121,7 +121,7 @@ const busy = () => indexReport({
     start: "2023-11-14T22:13:20.000000Z", interval_s: 1, points: 3, bucket_ms: [0, 1, 2],
     kinds: [{ protocol: "p", message: "ask", requests: [10, 10, 10], answered: [5, 5, 10], unanswered: [5], rtt: [[1, 5], [0, 2, 3], [1, 10]] }],
     servers: [
-      { server: "a", requests: [2, 4, 6], answered: [2, 4, 6], kinds: [{ protocol: "p", message: "ask", requests: 12, answered: 9, unanswered: 3 }], clients: [{ address: "x", requests: 6, error: 1 }] },
+      { server: "a", requests: [2, 4, 6], answered: [2, 4, 6], replied: [2, 4, 5], unanswered: [0, 0, 1], proven: [0, 2, 3], proven_served: [0, 1, 3], kinds: [{ protocol: "p", message: "ask", requests: 12, answered: 9, unanswered: 3 }], clients: [{ address: "x", requests: 6, error: 1 }] },
       { server: "b", requests: [0, 3, 3], kinds: [{ protocol: "p", message: "ask", requests: 6, answered: 0, unanswered: 0 }] },
       { rest: true, requests: [8, 3, 1], answered: [3, 1, 1] },
     ],
@@ -137,6 +137,8 @@ test("tables of a range are whole: what has no row is in one together", () => {
   assert.deepEqual(serverRows(report, range).map((r) => [r.server, r.name, r.requests]), [["a", "first", 10], ["b", undefined, 6], [undefined, "all other servers", 4]]);
   assert.deepEqual(clientRows(report, range).map((r) => [r.address, r.share]), [["x", 0.1], ["all other addresses", 0.9]]);
   assert.equal(serverRows(report).length, 3);
+  const [a, b] = serverRows(report, range);
+  assert.deepEqual([a.any, a.served, b.any, b.served], [0.9, 0.8, undefined, undefined], "any reply, and proven clients served");
 });
 
 test("what a server was asked and by whom is counted, where all of it was", () => {

@@ -8,6 +8,9 @@ import { explanationOf, findExchange, kindName } from "./report.js";
 const share = (part, whole) => (whole > 0 ? part / whole : undefined);
 // decided is the share of the exchanges whose end is known that were answered.
 const decided = ({ answered, unanswered }) => share(answered, answered + unanswered);
+// fates are the two shares of how requests fared: that got any reply, a challenge included, and, of
+// clients that proved their address, that got what they asked for.
+const fates = ({ replied, unanswered, proven, served }) => ({ any: share(replied, replied + unanswered), served: share(served, proven) });
 const severities = ["chat", "note", "warn", "error"];
 const levels = ["info", "warn", "alert"];
 
@@ -22,6 +25,7 @@ function totalsOf(entry, range, timeline) {
   const of = (q) => quantile(times, q, timeline.bounds);
   const row = {
     requests: add("requests"), replies: add("replies"), answered: add("answered"), unanswered: add("unanswered"),
+    replied: add("replied"), proven: add("proven"), served: add("proven_served"),
     bytesIn: add("bytes_in"), bytesOut: add("bytes_out"),
     p50: of(0.5), p95: of(0.95),
   };
@@ -34,7 +38,7 @@ export function kindRows({ timeline }, range) {
   return timeline.kinds
     .map((k) => {
       const row = totalsOf(k, range, timeline);
-      return { ...row, key: `${k.protocol}/${k.message}`, name: kindName(k), protocol: k.protocol, share: decided(row) };
+      return { ...row, key: `${k.protocol}/${k.message}`, name: kindName(k), protocol: k.protocol, ...fates(row) };
     })
     .filter((row) => row.requests + row.answered + row.bytesIn + row.bytesOut > 0);
 }
@@ -45,7 +49,7 @@ export function serverRows(report, range) {
   if (!range)
     return report.stats.servers?.map((s) => ({
       ...told(s), requests: s.requests, replies: s.replies, answered: s.answered,
-      share: decided(s),
+      ...fates({ replied: s.replied, unanswered: s.unanswered, proven: s.proven, served: s.proven_served }),
       p50: s.rtt_ms?.p50, p95: s.rtt_ms?.p95, bytesIn: s.bytes_in, bytesOut: s.bytes_out, gain: s.amplification?.payload,
     })) ?? [];
   const { servers, otherServers } = report.timeline;
@@ -54,7 +58,7 @@ export function serverRows(report, range) {
     .map((s) => {
       const row = totalsOf(s, range, report.timeline);
       const names = s.rest ? { key: "", name: "all other servers", rest: true } : told(report.servers.get(s.server) ?? s);
-      return { ...row, ...names, share: decided(row) };
+      return { ...row, ...names, ...fates(row) };
     })
     .filter((row) => row.requests + row.replies > 0);
 }
@@ -92,9 +96,9 @@ export function totalRow(report, range) {
   const bytes = { bytesIn: all("bytes_in"), bytesOut: all("bytes_out") };
   const row = { ...bytes, gain: share(bytes.bytesOut, bytes.bytesIn), seconds: (b - a) * timeline.interval };
   if (range)
-    return { ...row, requests: all("requests"), answered: all("answered"), share: decided({ answered: all("answered"), unanswered: all("unanswered") }),
+    return { ...row, requests: all("requests"), ...fates({ replied: all("replied"), unanswered: all("unanswered"), proven: all("proven"), served: all("proven_served") }),
       p50: quantile(times, 0.5, timeline.bounds), p95: quantile(times, 0.95, timeline.bounds) };
-  return { ...row, requests: stats.requests, answered: stats.answered, share: decided(stats),
+  return { ...row, requests: stats.requests, ...fates({ ...stats, served: stats.proven_served }),
     p50: stats.rtt_ms?.p50, p95: stats.rtt_ms?.p95, seconds: stats.duration_s };
 }
 

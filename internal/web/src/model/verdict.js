@@ -46,14 +46,15 @@ function partsOf(all, word, isLive) {
 
 function scopeOf({ stats, isLive }) {
   const servers = (stats.servers?.length ?? 0) + (stats.servers_not_listed ?? 0);
-  const decided = (stats.answered ?? 0) + (stats.unanswered ?? 0);
+  const decided = (stats.replied ?? 0) + (stats.unanswered ?? 0);
   const parts = [
     `${isLive ? `the last ${formatSpan(stats.duration_s)}` : `${formatSpan(stats.duration_s)} of capture`}, ${counted(stats.packets, "packet")}`,
     stats.requests || stats.replies
       ? `${counted(stats.requests ?? 0, "query", "queries")} to ${counted(servers, "server")}, ${counted(stats.replies ?? 0, "reply", "replies")}`
       : "",
   ].filter(Boolean);
-  if (decided) parts.push(`${formatShare(stats.answered, decided)} of ${counted(decided, "exchange")} answered`);
+  if (decided) parts.push(`${formatShare(stats.replied, decided)} of them got any reply`);
+  if (stats.proven) parts.push(`${formatShare(stats.proven_served, stats.proven)} of those of proven clients what they asked for`);
   return parts.join("; ");
 }
 

@@ -68,7 +68,8 @@ function Figures() {
   const figure = (name, value, about) => html`<div class="figure" key=${name}><dt>${name}</dt><dd>${value}${about && html`<small>${about}</small>`}</dd></div>`;
   return html`<dl class="figures" aria-label="Figures">
     ${figure("Queries", formatCount(row.requests), row.seconds > 0 ? `${trim(row.requests / row.seconds)}/s in the mean` : "")}
-    ${figure("Answered", stats.only ? "–" : formatShare(row.share), stats.only ? `only ${stats.only} were captured` : "of decided exchanges")}
+    ${figure("Got any reply", stats.only ? "–" : formatShare(row.any), stats.only ? `only ${stats.only} were captured` : "challenges included")}
+    ${figure("Proven clients served", stats.only ? "–" : formatShare(row.served), "got what they asked for")}
     ${figure("Response p50", formatMillis(row.p50), "network included")}
     ${figure("Response p95", formatMillis(row.p95))}
     ${figure("Gain", formatGain(row.gain), `${formatBytes(row.bytesIn)} in, ${formatBytes(row.bytesOut)} out`)}
@@ -88,16 +89,17 @@ function chartsOf(timeline) {
   const { kinds, points, interval, bounds } = timeline;
   const total = (name) => addPoints(kinds.map((k) => k[name]), points);
   const rate = (values) => Array.from({ length: points }, (_, i) => (values?.[i] ?? 0) / interval);
-  const [requests, answered, unanswered] = [total("requests"), total("answered"), total("unanswered")];
-  const decided = answered.map((n, i) => n + unanswered[i]);
+  const [requests, replied, unanswered, proven, served] = ["requests", "replied", "unanswered", "proven", "proven_served"].map(total);
+  const shares = (part, whole) => whole.map((n, i) => (n > 0 ? part[i] / n : null));
   const times = kinds.map((k) => k.rtt);
   const peak = Math.max(0, ...rate(requests));
   const perSecond = (v) => `${formatShort(v)}/s`;
   const bytes = (v) => `${formatBytes(v)}/s`;
   return [
     { title: "Queries a second, by kind", summary: `Queries a second by kind; at most ${trim(peak)}.`, series: rateSeries(timeline, rate), format: perSecond },
-    { title: "Answered", summary: "Share of the exchanges begun at that time that were answered.", max: 1.02, format: (v) => formatShare(v), series: [
-      { label: "answered", color: "--s2", values: decided.map((n, i) => (n > 0 ? answered[i] / n : null)) }] },
+    { title: "Got a reply", summary: "Share of the requests of that time that got any reply, and of those of clients that proved their address, that got what they asked for.", max: 1.02, format: (v) => formatShare(v), series: [
+      { label: "any reply", color: "--s3", values: shares(replied, replied.map((n, i) => n + unanswered[i])) },
+      { label: "proven clients served", color: "--s2", values: shares(served, proven) }] },
     { title: "Response time, estimated", summary: "Response times of half and of 95 % of the answers, estimated from buckets.", format: formatMillis, series: [
       { label: "p50", color: "--s1", values: quantilePoints(times, 0.5, bounds, points) },
       { label: "p95", color: "--s3", values: quantilePoints(times, 0.95, bounds, points) }] },
@@ -123,7 +125,8 @@ function Kinds() {
   const columns = [
     { key: "name", label: "Message" }, { key: "protocol", label: "Protocol" },
     { key: "requests", label: "Requests", number: true, cell: (r) => formatCount(r.requests) },
-    { key: "share", label: "Answered", number: true, cell: (r) => formatShare(r.share), help: "of the exchanges whose end is known" },
+    { key: "any", label: "Any reply", number: true, cell: (r) => formatShare(r.any), help: "share of the requests that got any reply, a challenge included" },
+    { key: "served", label: "Served", number: true, cell: (r) => formatShare(r.served), help: "of the requests that brought back a challenge, the share that got what they asked for" },
     { key: "p50", label: "p50", number: true, help: estimated, cell: (r) => formatMillis(r.p50) },
     { key: "p95", label: "p95", number: true, help: estimated, cell: (r) => formatMillis(r.p95) },
     { key: "bytesIn", label: "In", number: true, cell: (r) => formatBytes(r.bytesIn) },
