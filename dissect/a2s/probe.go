@@ -322,7 +322,8 @@ func readLogLine(cur *dissect.Cursor, secret bool) {
 	if n < 0 {
 		n, tail = len(b), 0
 	}
-	cur.Pieces(&defLine, &defLineSecret, n, tail, console.FindSecret)
+	k := console.Finder{IsOutput: true}
+	cur.Pieces(&defLine, &defLineSecret, n, tail, k.Next)
 	rest := cur.Peek(cur.Left())
 	if len(bytes.Trim(rest, "\n\x00")) == 0 {
 		cur.Rest(&defLogEnd)

@@ -128,7 +128,7 @@ func readTerminator(c *dissect.Context, cur *dissect.Cursor) {
 // readConsole reads text up to and with its NUL, which the end of the datagram
 // can stand for, and keeps the passwords in it apart.
 func readConsole(c *dissect.Context, cur *dissect.Cursor, d, secret *dissect.Def) {
-	k := console.Finder{Passwords: c.Passwords, IsCut: cur.Cut()}
+	k := console.Finder{Passwords: c.Passwords, IsCut: cur.Cut(), IsOutput: d == &defText}
 	n, tail := bytes.IndexByte(cur.Peek(cur.Left()), 0), 1
 	if n < 0 {
 		n, tail = cur.Left(), 0

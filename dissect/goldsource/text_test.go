@@ -166,7 +166,7 @@ func TestTextInFlow(t *testing.T) {
 		{"number after a challenge", `ffffffff "rcon 4711 pw status"`, dissect.FlowFacts{RconChallenge: 4711}, dissect.FlowFacts{}, dissect.Likely,
 			`challenge=4711 password=*** command="status"`},
 		{"Quake 3's print", `ffffffff "print" 0a "Bad rconpassword." 0a`, dissect.FlowFacts{}, dissect.FlowFacts{}, dissect.No, ""},
-		{"Xash3D's print", `ffffffff "print" 0a "rcon geheim" 0a`, dissect.FlowFacts{}, dissect.FlowFacts{Asked: dissect.AskRcon}, dissect.Maybe,
+		{"Xash3D's print", `ffffffff "print" 0a "rcon 4711 geheim" 0a`, dissect.FlowFacts{}, dissect.FlowFacts{Asked: dissect.AskRcon}, dissect.Maybe,
 			`text="rcon " text_secret=*** text="\n"`},
 		{"Quake 2's info", `ffffffff "info" 0a "Arena q2dm1 3/16" 0a`, dissect.FlowFacts{}, dissect.FlowFacts{}, dissect.No, ""},
 		{"Xash3D complains", `ffffffff "info" 0a "wrong version" 0a`, dissect.FlowFacts{}, dissect.FlowFacts{Asked: dissect.AskInfo}, dissect.Maybe,

@@ -213,6 +213,7 @@ func (r *reader) readBody(p *packet, pl *place, e extent) {
 // secretFinder finds what to hide in a command or in output.
 func (r *reader) secretFinder(p *packet, pl *place, e extent) console.Finder {
 	k := r.s.secretFinder(!e.whole)
+	k.IsOutput = r.dir == dissect.ToClient
 	output := p.num == numValue
 	switch {
 	case r.isDisputed: // the name of what follows it may be another one

@@ -482,6 +482,7 @@ func (*Dissector) Joined(c *dissect.Context, m *dissect.Message) bool {
 	cur.Generated(&defReplyLength, uint64(r.length))
 	cur.Derived(&defReplyEndedBy, v.s.endedBy)
 	k := v.s.secretFinder(r.gap || r.short)
+	k.IsOutput = true
 	k.First.Hi = min(r.hidden, len(r.body))
 	if r.isDisputed {
 		k.First.Hi = len(r.body)

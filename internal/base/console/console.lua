@@ -12,7 +12,8 @@ local secretNames = {
 	{"_token", VARIABLE, VARIABLE}, {"accesstoken", VARIABLE, VARIABLE}, {"authtoken", VARIABLE, VARIABLE},
 	{"steamaccount", VARIABLE, VARIABLE}, {"authkey", VARIABLE, VARIABLE}, {"apikey", VARIABLE, VARIABLE},
 	{"api_key", VARIABLE, VARIABLE}, {"adminlogin", VARIABLE, VARIABLE}, {"enablecheats", VARIABLE, VARIABLE},
-	{"login", LOGIN}, {"rcon", REQUEST},
+	{"passwort", PLAIN, VARIABLE}, {"passe", PLAIN}, {"senha", PLAIN}, {"haslo", PLAIN},
+	{"login", LOGIN}, {"_login", VARIABLE, VARIABLE}, {"auth", LOGIN}, {"register", LOGIN}, {"identify", LOGIN}, {"rcon", REQUEST},
 }
 
 -- classOf returns the class of a word, nil if it is an ordinary one. Digits at its end and
@@ -36,6 +37,8 @@ local function classOf(word, before)
 	local base = w:match("^(.-)_?%d+$")
 	c = base and base ~= "" and lookUp(base)
 	if c == VARIABLE or c == PLAIN then return c end
+	base = (base or w):gsub("_+$", ""):gsub("([^s])s$", "%1"):gsub("_+$", "")
+	if base ~= "" and base ~= w and lookUp(base) == VARIABLE then return VARIABLE end
 end
 
 -- holdsSecret reports whether the value of a variable called name is a secret.

@@ -27,7 +27,7 @@ type name struct {
 // names is the one list of words that secrets follow. Variables: of GoldSource and
 // Source (rcon_password, sv_logsecret, logaddress_secret, sv_setsteamaccount,
 // sv_downloadurl_token, authkey of the workshop), of HLTV (adminpassword), of AMX Mod X
-// (_pw), of Unreal's servers (AdminLogin, ServerAdminPassword) and ARK (EnableCheats),
+// (_pw, amx_login), of Unreal's servers (AdminLogin, ServerAdminPassword) and ARK (EnableCheats),
 // of Minecraft, Rust and BattlEye (password after rcon, .rcon or RCon).
 var names = [...]name{
 	{"password", plain, variable},
@@ -53,7 +53,15 @@ var names = [...]name{
 	{"api_key", variable, variable},
 	{"adminlogin", variable, variable},
 	{"enablecheats", variable, variable},
+	{"passwort", plain, variable},
+	{"passe", plain, ordinary}, // mot de passe
+	{"senha", plain, ordinary},
+	{"haslo", plain, ordinary},
 	{"login", login, ordinary},
+	{"_login", variable, variable},
+	{"auth", login, ordinary},
+	{"register", login, ordinary},
+	{"identify", login, ordinary},
 	{"rcon", request, ordinary},
 }
 
@@ -62,7 +70,7 @@ var names = [...]name{
 // those that are rarest in other words, and an index is both of them, five bits each. Of three
 // letters of a name, the first two are marked with firstTwo and the last two with lastTwo.
 var pairs = func() (t [0x2000]uint8) {
-	for _, p := range [...]string{"pas", "_pw", "pwd", "ecr", "oke", "cco", "hke", "ike", "_ke", "ogi", "ech", "rco"} {
+	for _, p := range [...]string{"pas", "_pw", "pwd", "ecr", "oke", "cco", "hke", "ike", "_ke", "ogi", "ech", "rco", "uth", "gis", "tif", "asl", "nha"} {
 		t[pairIndex(p[0], p[1])] |= firstTwo
 		t[pairIndex(p[1], p[2])] |= lastTwo
 	}
@@ -144,11 +152,16 @@ var endings = func() (t [32 * 32]bool) {
 func endingIndex(a, b byte) int { return int(a&31)<<5 | int(b&31) }
 
 // mayName reports whether the word [lo,hi) of b, which is not empty, ends like a name when
-// the digits at its end are removed.
+// the digits at its end, or what withoutEnding takes, are removed.
 func mayName(b []byte, lo, hi int) bool {
 	const shortest = len("_pw")
 	if isDigit(b[hi-1]) {
 		hi = lo + len(withoutNumber(b[lo:hi]))
+	}
+	if hi > lo && (b[hi-1] == '_' || b[hi-1]|0x20 == 's') {
+		if n := len(withoutEnding(b[lo:hi])); n >= shortest && endings[endingIndex(b[lo+n-2], b[lo+n-1])] {
+			return true
+		}
 	}
 	return hi-lo >= shortest && endings[endingIndex(b[hi-2], b[hi-1])]
 }
@@ -186,15 +199,46 @@ func classOf(b []byte, lo, hi int) class {
 			return c
 		}
 	}
-	if !isDigit(word[len(word)-1]) {
-		return ordinary
+	if c := classOfBase(word); c != ordinary {
+		return c
 	}
-	if base := withoutNumber(word); len(base) > 0 {
+	var buf [maxFolded]byte
+	if folded, ok := foldWord(&buf, b[lo:hi]); ok {
+		return classOfName(folded)
+	}
+	return ordinary
+}
+
+// classOfName returns the class of a word without what precedes it.
+func classOfName(word []byte) class {
+	if c := lookUp(word); c != ordinary {
+		return c
+	}
+	return classOfBase(word)
+}
+
+// classOfBase returns the class of a word without the digits at its end, or, of the name of a variable, without
+// an s or underscores there, which make it another variable, or several.
+func classOfBase(word []byte) class {
+	if base := withoutNumber(word); len(base) > 0 && len(base) < len(word) {
 		if c := lookUp(base); c == variable || c == plain {
 			return c
 		}
+		word = base
+	}
+	if base := withoutEnding(word); len(base) > 0 && len(base) < len(word) && lookUp(base) == variable {
+		return variable
 	}
 	return ordinary
+}
+
+// withoutEnding returns word without underscores at its end, one s, and underscores before that.
+func withoutEnding(word []byte) []byte {
+	word = bytes.TrimRight(word, "_")
+	if n := len(word); n > 0 && word[n-1]|0x20 == 's' && !bytes.HasSuffix(word, []byte("ss")) {
+		word = bytes.TrimRight(word[:n-1], "_")
+	}
+	return word
 }
 
 // lookUp returns the class of a word that is not empty.
@@ -236,9 +280,42 @@ func isConnector(word []byte) bool {
 	return false
 }
 
+// proseWords are words that follow the name of a secret, or one of connectors, in the sentences that servers
+// print. A password that is one of them is shown there, so that words which people choose are not in the list.
+var proseWords = func() map[string]bool {
+	words := map[string]bool{}
+	for _, w := range bytes.Fields([]byte(`
+		a accepted access after again and any are area as at be been before but by can cannot changed check command commands connect continue correct
+		could denied did disabled do does empty enable enabled enter entered expired failed field for found from get given had has have if in incorrect
+		invalid is it join length long may members mismatch missing must my necessary need needed needs no not now of off on only or our
+		play protected refused rejected removed required requires reset revealed set short should sign that the their then this to
+		too unknown unset until use valid was were when while will with without would wrong you your`)) {
+		words[string(w)] = true
+	}
+	return words
+}()
+
+// isProseWord reports whether word is in proseWords, in any case.
+func isProseWord(word []byte) bool {
+	var buf [16]byte
+	if len(word) > len(buf) {
+		return false
+	}
+	for i, c := range word {
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		buf[i] = c
+	}
+	return proseWords[string(buf[:len(word)])]
+}
+
 // HoldsSecret reports whether the value of a variable called name is a secret: one of
 // the words of name is in the list.
 func HoldsSecret(name []byte) bool {
+	if lo, _ := findFolded(name, 0); lo < len(name) {
+		return true
+	}
 	for lo, hi := findName(name, 0); lo < len(name); lo, hi = findName(name, hi) {
 		if c := classOf(name, lo, hi); c == variable || c == plain {
 			return true

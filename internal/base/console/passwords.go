@@ -346,7 +346,7 @@ func (t *Tail) FindRest(b []byte, isPart bool, said *Passwords) Span {
 		n++
 	}
 	both := room[:n+copy(room[n:], b[:window])]
-	across := Finder{Passwords: said}
+	across := Finder{Passwords: said, IsOutput: true}
 	for at := 0; ; {
 		lo, hi := across.Next(both[at:])
 		if lo < 0 {

@@ -9,8 +9,13 @@ import "bytes"
 // follows the name of a variable that holds one, see names. Punctuation and colour
 // codes may stand between the two. Where the line ends before a value came, the next
 // line is hidden. Where a text can be read in two ways, more is hidden rather than less.
-func FindSecret(b []byte) (lo, hi int) {
-	k := walk{b: b, atStart: true}
+func FindSecret(b []byte) (lo, hi int) { return findSecret(b, false) }
+
+// findSecret is FindSecret. isOutput is set of what a server prints: there the names of secrets are words
+// of sentences, too. "rcon" hides something only where the rest looks like a request, and "password x" only
+// where more than a blank stands between, or where x is no word that sentences go on with, see proseWords.
+func findSecret(b []byte, isOutput bool) (lo, hi int) {
+	k := walk{b: b, isOutput: isOutput, hasLookAlikes: hasLookAlikes(b), atStart: true}
 	for i := 0; i < len(b); {
 		s, end := Span{-1, -1}, i+1
 		switch x := b[i]; {
@@ -40,7 +45,10 @@ func FindSecret(b []byte) (lo, hi int) {
 
 // walk is the state of FindSecret between the words of a text.
 type walk struct {
-	b []byte
+	b        []byte
+	isOutput bool // see findSecret
+	// hasLookAlikes is set where a name may have letters of another alphabet.
+	hasLookAlikes bool
 	// atStart is set where only marks precede in the command or line.
 	atStart bool
 	// expectsValue is set where a plain name precedes in the line, with words after it.
@@ -51,6 +59,11 @@ type walk struct {
 // one at the end of the text. Other words mean nothing where no value is expected.
 func (k *walk) skipToName(i int) (lo, hi int) {
 	lo, hi = findName(k.b, i)
+	if k.hasLookAlikes {
+		if from, to := findFolded(k.b, i); from <= lo {
+			lo, hi = from, to
+		}
+	}
 	for at := lo - 1; at >= i && lo < hi; at-- {
 		if x := k.b[at]; wordBytes[x] || marks[x] {
 			k.atStart = marks[x]
@@ -85,29 +98,114 @@ func (k *walk) readWord(i, end int) Span {
 	k.atStart = false
 	switch classOf(k.b, i, end) {
 	case variable:
-		return findValue(k.b, end, start)
+		return k.findValue(end, start)
 	case plain:
 		s := Span{-1, -1}
-		if start || isMember(k.b, i) || hasSeparator(k.b, end) {
-			s = findValue(k.b, end, start)
+		if k.isOutput {
+			start = start && (end == len(k.b) || followsCommand(k.b, i)) || isTable(k.b, end) || followsRcon(k.b, i)
+		}
+		if start || isMember(k.b, i) || hasSeparator(k.b, end) || isMixed(k.b, end) {
+			s = k.findValue(end, start)
 		}
 		k.expectsValue = true
 		return s
 	case login:
 		if i > 0 && bytes.IndexByte(loginMarks, k.b[i-1]) >= 0 {
-			return findValue(k.b, end, false)
+			return k.findValue(end, false)
 		}
 	case request:
-		if hasArguments(k.b, i, end) {
+		if hasArguments(k.b, i, end) && (!k.isOutput || isRequest(k.b, i, end)) {
 			return k.findAfterRcon(end)
 		}
 	case ordinary:
 		if k.expectsValue && isConnector(k.b[i:end]) {
-			return findValue(k.b, end, true)
+			return k.findValue(end, true)
 		}
 	}
 	return Span{-1, -1}
 }
+
+// findValue returns the value after the name, or the word, that ends at offset end. In output there is none
+// where a sentence goes on; a value may follow later in it.
+func (k *walk) findValue(end int, expectsNext bool) Span {
+	if k.isOutput && isProse(k.b, end) {
+		k.expectsValue = true
+		return Span{-1, -1}
+	}
+	return findValue(k.b, end, expectsNext)
+}
+
+// isProse reports whether a sentence goes on after the word that ends at offset end: one blank, and a word of
+// proseWords.
+func isProse(b []byte, end int) bool {
+	if end+1 >= len(b) || b[end] != ' ' {
+		return false
+	}
+	lo := end + 1
+	hi := wordEnd(b, lo)
+	return isProseWord(b[lo:hi]) && (hi == len(b) || isBlank(b[hi]) || isEnd(b[hi]) || isStop(b[hi]))
+}
+
+// isTable reports whether what follows the word that ends at offset end is the next column of a table, or what
+// the word in brackets is a label of.
+func isTable(b []byte, end int) bool {
+	return bytes.HasPrefix(b[end:], []byte("  ")) || bytes.HasPrefix(b[end:], []byte("] ")) && !isProse(b, end+1)
+}
+
+// isMixed reports whether a word with digits among its letters follows the one that ends at offset end.
+func isMixed(b []byte, end int) bool {
+	lo := skipBlanks(b, end)
+	word := b[lo:wordEnd(b, lo)]
+	i := bytes.IndexFunc(word, func(r rune) bool { return '0' <= r && r <= '9' })
+	return lo > end && (i > 0 || i == 0 && len(withoutNumber(word)) > 0)
+}
+
+// followsCommand reports whether a semicolon ends another command before the word at offset at.
+func followsCommand(b []byte, at int) bool {
+	return bytes.HasSuffix(bytes.TrimRight(b[:at], " \t"), []byte{';'})
+}
+
+// followsRcon reports whether the word before the one at offset at is rcon: together they name a variable.
+func followsRcon(b []byte, at int) bool {
+	const rcon = "rcon"
+	n := at - 1 - len(rcon)
+	return n >= 0 && b[at-1] == ' ' && equalFold(b[n:at-1], rcon) && (n == 0 || !wordBytes[b[n-1]])
+}
+
+// isRequest reports whether the word rcon at [lo,end) of what a server prints begins a request: a quote stands
+// before it or after it, a challenge after it, or the line before announces it. Servers that print a wrong
+// request do so in these forms.
+func isRequest(b []byte, lo, end int) bool {
+	if lo > 0 && isQuote(b[lo-1]) {
+		return true
+	}
+	if line := bytes.TrimRight(b[:lo], "\r\n"); len(line) < lo && bytes.HasSuffix(line, []byte{':'}) {
+		return true
+	}
+	at := skipBlanks(b, end)
+	if at < len(b) && isQuote(b[at]) {
+		return true
+	}
+	hi := wordEnd(b, at)
+	return hi < len(b) && isBlank(b[hi]) && mayBeChallenge(b[at:hi])
+}
+
+// mayBeChallenge reports whether a word is long enough for a random number, in decimal or hexadecimal.
+func mayBeChallenge(word []byte) bool {
+	word = bytes.TrimPrefix(word, []byte("0x"))
+	hasDigit := false
+	for _, x := range word {
+		hasDigit = hasDigit || isDigit(x)
+		if x |= 0x20; !isDigit(x) && (x < 'a' || x > 'f') {
+			return false
+		}
+	}
+	return hasDigit && len(word) >= leastChallenge
+}
+
+// leastChallenge is how many digits a number after rcon has, at least, to be a challenge. Chosen: sentences have
+// shorter ones, and of random numbers of 31 bits one in 200,000 has fewer.
+const leastChallenge = 4
 
 // findAfterRcon returns the secret after the word rcon, which ends at offset end. Where
 // the name of a secret follows, "rcon password is x" can be a sentence, or a request
@@ -170,6 +268,10 @@ func findPassword(b []byte, at int) Span {
 	s := r.Password
 	if r.Challenge.IsFound() && !r.IsCertain {
 		s.Lo = r.Challenge.Lo
+	} else if !r.Challenge.IsFound() && mayBeChallenge(inner[s.Lo:s.Hi]) { // a hexadecimal one
+		if next, _, _ := nextToken(inner, r.End); next.IsFound() {
+			s.Hi = next.Hi
+		}
 	}
 	s = Span{at + s.Lo, at + s.Hi}
 	// The quote after a word closes the one before rcon.
@@ -202,14 +304,16 @@ type Finder struct {
 	// hidden as far as it goes. At any other end it is from leastStart bytes on: the text
 	// may go on in a later message.
 	IsCut bool
+	// IsOutput is set of what a server prints, see findSecret.
+	IsOutput bool
 	// First is hidden besides what is found, unless it is empty: the caller may have
 	// learned from what precedes the text that it begins with a secret. See FindTorn.
 	First Span
 
 	hasBegun bool
-	isPlain  bool                       // no byte of the text begins an escape
-	size     int                        // of the text
-	next     [1 + 1 + maxPasswords]Span // the next range of First, of FindSecret and of each password, as offsets into the text
+	isPlain  bool                         // no byte of the text begins an escape
+	size     int                          // of the text
+	next     [sources + maxPasswords]Span // the next range of First, of FindSecret, of an address and of each password, as offsets into the text
 }
 
 // Next returns the first range of b that must not be shown, or -1, -1. b is the whole
@@ -241,9 +345,11 @@ func (f *Finder) Next(b []byte) (lo, hi int) {
 // offset at of the text.
 func (f *Finder) findNext(i int, b []byte, at int) Span {
 	lo, hi := -1, -1
-	switch k := i - 2; {
+	switch k := i - sources; {
 	case i == 1:
-		lo, hi = FindSecret(b)
+		lo, hi = findSecret(b, f.IsOutput)
+	case i == 2:
+		lo, hi = findInAddress(b)
 	case k >= 0 && f.Passwords != nil && k < int(f.Passwords.n):
 		lo, hi = f.Passwords.list[k].find(b, f.leastHidden(), f.isPlain)
 	}
@@ -251,6 +357,38 @@ func (f *Finder) findNext(i int, b []byte, at int) Span {
 		return Span{-1, -1}
 	}
 	return Span{at + lo, at + hi}
+}
+
+// sources are what finds a range besides the passwords of the connection.
+const sources = 3
+
+// findInAddress returns the first range of b that is the password in an address of the web or of Steam:
+// http://user:PASSWORD@host, steam://connect/host:port/PASSWORD. It returns -1, -1 if there is none.
+func findInAddress(b []byte) (lo, hi int) {
+	const connect = "connect/"
+	for at := 0; ; {
+		i := bytes.Index(b[at:], []byte("://"))
+		if i < 0 {
+			return -1, -1
+		}
+		at += i + len("://")
+		end := at
+		for end < len(b) && !isBlank(b[end]) && !isEnd(b[end]) && !isQuote(b[end]) && b[end] != '<' && b[end] != '>' {
+			end++
+		}
+		if rest, ok := bytes.CutPrefix(b[at:end], []byte(connect)); ok {
+			if i := bytes.IndexByte(rest, '/'); i >= 0 && i+1 < len(rest) {
+				return end - len(rest) + i + 1, end
+			}
+		}
+		host := b[at:end]
+		if i := bytes.IndexByte(host, '/'); i >= 0 {
+			host = host[:i]
+		}
+		if user, last := bytes.IndexByte(host, ':'), bytes.LastIndexByte(host, '@'); user >= 0 && user+1 < last {
+			return at + user + 1, at + last
+		}
+	}
 }
 
 // leastStart is how many bytes of a password the end of a text has to show to be hidden.

@@ -60,7 +60,7 @@ func TestTailGrows(t *testing.T) {
 func TestTailOfLine(t *testing.T) {
 	for _, tt := range []struct{ first, second, third, want string }{
 		{"sv_pass", "word is Sec", "ret1\nmap x\n", "ret1"},
-		{"sv_password ", "is", " Secret1\nmap x\n", " Secret1"},
+		{"sv_password ", "is", " Secret1\nmap x\n", "Secret1"},
 		{"he says hun", "te", "r2, and goes\n", "r2"},
 		{"sv_pass", "word is Secret1\n", "map x\n", ""},
 		{"sv_password is Secret1\nplayers", ": ", "3\n", ""},
