@@ -264,6 +264,7 @@ const (
 	Padded                      // bytes of zero follow
 	WordNUL                     // it is a word that a NUL ends
 	WordBare                    // it is a word that nothing ends
+	OddToken                    // bytes of another length are in place of its Token
 )
 
 // Plugin is how Wireshark reads a protocol. Its reader is Lua and stands beside the Go that it

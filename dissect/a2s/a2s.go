@@ -376,7 +376,10 @@ func formOf(m *dissect.Message) (form dissect.Form) {
 	case f.Flags&dissect.Cut == 0:
 		form = placeholderIn(uint32(f.Num))
 	}
-	if m.Find(&dissect.Trailing) != nil {
+	switch trails := m.Find(&dissect.Trailing) != nil; {
+	case trails && f == nil && m.Type != &typeInfoReq:
+		form = dissect.OddToken
+	case trails:
 		form = form&^dissect.NoToken | dissect.BytesAfter
 	}
 	if m.Find(&defPadding) != nil {

@@ -302,6 +302,7 @@ func TestFormOfOtherMessages(t *testing.T) {
 		{"A2S_PLAYER without a challenge", "\xff\xff\xff\xffU", dissect.NoToken},
 		{"A2S_SERVERQUERY_GETCHALLENGE with -1", "\xff\xff\xff\xffW\xff\xff\xff\xff", dissect.TokenOnes},
 		{"A2S_INFO with a challenge and four bytes more", info + "\x01\x02\x03\x04\xff\xff\xff\xff", dissect.BytesAfter},
+		{"A2S_PLAYER with a whole reply as its challenge", "\xff\xff\xff\xffU\x44\x02\x00Ann\x00\x01\x00\x00\x00\x00\x00\x80\x3f", dissect.OddToken},
 		{"A2S_INFO with a challenge and zeros", info + "\x01\x02\x03\x04\x00\x00", dissect.Padded},
 		{"A2S_INFO with zeros", info + strings.Repeat("\x00", 1175), dissect.TokenZero | dissect.Padded},
 	}

@@ -106,7 +106,7 @@ func signsOf(e *exchange) (s fingerprint.Signs) {
 		sign fingerprint.Signs
 	}{
 		{dissect.NoToken, bare}, {dissect.TokenOnes, ones}, {dissect.TokenZero, zero}, {dissect.BytesAfter, fingerprint.BytesAfter},
-		{dissect.Padded, fingerprint.Padded}, {dissect.WordNUL, fingerprint.WordNUL}, {dissect.WordBare, fingerprint.WordBare},
+		{dissect.Padded, fingerprint.Padded}, {dissect.WordNUL, fingerprint.WordNUL}, {dissect.WordBare, fingerprint.WordBare}, {dissect.OddToken, fingerprint.OddToken},
 	} {
 		if e.forms&x.form != 0 {
 			s |= x.sign

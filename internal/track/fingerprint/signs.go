@@ -45,6 +45,7 @@ const (
 	InfoTwice                    // information was asked for again as soon as it had come
 	StartTTL                     // its packets set out with a time to live of 255, and no challenge was brought back
 	FixedID                      // likewise, and their IP ID is 54321
+	OddToken                     // bytes of another length were in place of a challenge
 	numSigns   = iota
 )
 
@@ -57,7 +58,7 @@ const header = StartTTL | FixedID
 var names = [numSigns]string{
 	"info-bare", "info-ones", "info-zero", "info-token", "page-bare", "page-ones", "page-zero", "page-token",
 	"asks-token", "bytes-after", "padded", "word-nul", "word-bare", "one-port", "many-ports", "anew",
-	"rules-first", "paused", "info-twice", "ttl-255", "id-54321",
+	"rules-first", "paused", "info-twice", "ttl-255", "id-54321", "odd-token",
 }
 
 // meanings explain them.
@@ -71,7 +72,7 @@ var meanings = [numSigns]string{
 	"different questions come from one port", "different questions come from different ports",
 	"a challenge is asked for though an earlier one was brought back", "rules are answered before players are",
 	"a question comes half a second after the request before it", "information is asked for again as soon as it came",
-	"packets came with a time to live above 128, so they set out with 255, and no challenge was brought back", "likewise, and their IP ID is 54321",
+	"packets came with a time to live above 128, so they set out with 255, and no challenge was brought back", "likewise, and their IP ID is 54321", "bytes of another length than a challenge are in its place",
 }
 
 // All iterates over the names of the signs in s, in the order of the table.
