@@ -9,17 +9,21 @@
 package keep
 
 import (
+	"fmt"
 	"io"
+	"path"
+	"strings"
 	"time"
 
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/capture/ring"
+	"qsniff/internal/base/digits"
 )
 
 // Options are which packets are kept, and where.
 type Options struct {
-	Path      string        // of the file; of several, the beginning of their names
+	Path      string        // of the file; of several, the beginning of their names; "-" with To
 	To        io.Writer     // gets the packets, as pcapng, in place of a file; nil: there is one
 	Size      int64         // bytes after which another file begins; 0: no limit
 	Time      time.Duration // after which another file begins; 0: no limit
@@ -45,6 +49,32 @@ func (o *Options) HasSeveralFiles() bool { return o.HasRing() || o.Around != 0 }
 
 // HasDefaultLimits reports whether MostOfIncident applies, and MostOfIncidents unless Total does.
 func (o *Options) HasDefaultLimits() bool { return o.Around != 0 && !o.LimitsSet }
+
+// toStream is the Path of packets that go to To.
+const toStream = "-"
+
+// Describe returns in words which files get which packets.
+func (o *Options) Describe() string {
+	ext := path.Ext(o.Path)
+	switch name := strings.TrimSuffix(o.Path, ext); {
+	case o.Around > 0:
+		words := fmt.Sprintf("%s_*%s get packets from %d s before each incident to %[3]d s after it", name, ext, o.Around/time.Second)
+		if o.HasDefaultLimits() {
+			words += fmt.Sprintf(", of each %s at most, and ", digits.Bytes(MostOfIncident))
+			if o.Total == 0 {
+				words += fmt.Sprintf("the %d newest files of this run are kept (--ring-files 0: all of it; --ring-size, --ring-files: other limits),", MostOfIncidents)
+			} else {
+				words += fmt.Sprintf("of all %s,", digits.Bytes(float64(o.Total)))
+			}
+		}
+		return words
+	case o.HasRing():
+		return fmt.Sprintf("%s_*%s get packets", name, ext)
+	case o.Path == toStream:
+		return "standard output gets packets, as pcapng,"
+	}
+	return o.Path + " gets packets"
+}
 
 // Keeper writes the packets that are kept.
 type Keeper struct {

@@ -213,8 +213,8 @@ func TestIncidentLimits(t *testing.T) {
 		{"--ring-files 0", keepOptions{write: "a", onIncident: 5, isBounded: true}, false},
 		{"--ring-size", keepOptions{write: "a", onIncident: 5, isBounded: true, ringSize: 1 << 20}, false},
 	} {
-		if told := strings.Contains(tc.o.describe(), digits.Bytes(keep.MostOfIncident)+" at most"); told != tc.limited {
-			t.Errorf("%s: the start says %q", tc.name, tc.o.describe())
+		if told := strings.Contains(tc.o.options().Describe(), digits.Bytes(keep.MostOfIncident)+" at most"); told != tc.limited {
+			t.Errorf("%s: the start says %q", tc.name, tc.o.options().Describe())
 		}
 	}
 	if long := newLive(streams{}).Long; !strings.Contains(strings.ReplaceAll(long, "\n", " "), "Of an incident 128 MiB are written, and the 16 newest files") ||

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -18,8 +14,8 @@ import (
 	"qsniff/capture/packet"
 	"qsniff/capture/pcapfilter"
 	"qsniff/internal/app/cli"
-	"qsniff/internal/base/display"
 	"qsniff/internal/pipeline/filter"
+	"qsniff/internal/render/manual"
 )
 
 // captureOptions are the flags about interfaces, of the commands that capture.
@@ -151,18 +147,6 @@ func (o *captureOptions) addCaptureFilter(text string) {
 	o.filter = text
 }
 
-// interfaceRow is an interface in output.
-type interfaceRow struct {
-	Name      string   `json:"name"`
-	State     string   `json:"state"` // up, down
-	Addresses []string `json:"addresses"`
-	Link      string   `json:"link"`
-	LinkType  uint16   `json:"link_type"`
-	MTU       int      `json:"mtu,omitempty"`
-	Loopback  bool     `json:"loopback"`
-	Permitted bool     `json:"permitted"`
-}
-
 func newInterfaces(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "interfaces [flags]",
@@ -185,12 +169,18 @@ Exit status: 0 fine, 1 the system does not tell, 2 wrong usage.`,
 			return err
 		}
 		permitted := true
-		rows := make([]interfaceRow, len(all))
+		rows := make([]manual.Interface, len(all))
 		for i := range all {
-			rows[i] = newInterfaceRow(&all[i])
-			permitted = permitted && all[i].Permitted
+			in := &all[i]
+			rows[i] = manual.Interface{Name: in.Name, State: "down", Addresses: interfaceAddresses(in), Link: packet.LinkName(in.Link),
+				LinkType: in.Link, MTU: in.MTU, Loopback: in.Loopback, Permitted: in.Permitted, IsAll: in.Name == live.Any}
+			if in.Up {
+				rows[i].State = "up"
+			}
+			permitted = permitted && in.Permitted
 		}
-		if err := listInterfaces(s.out, *output, rows); err != nil {
+		err = printList(s.out, *output, rows, func(dst []byte, _ int) []byte { return manual.AppendInterfaces(dst, rows) })
+		if err != nil {
 			return err
 		}
 		if !permitted {
@@ -201,49 +191,10 @@ Exit status: 0 fine, 1 the system does not tell, 2 wrong usage.`,
 	return cmd
 }
 
-func newInterfaceRow(in *live.Device) interfaceRow {
-	state := "down"
-	if in.Up {
-		state = "up"
-	}
-	return interfaceRow{Name: in.Name, State: state, Addresses: interfaceAddresses(in), Link: packet.LinkName(in.Link),
-		LinkType: in.Link, MTU: in.MTU, Loopback: in.Loopback, Permitted: in.Permitted}
-}
-
 func interfaceAddresses(in *live.Device) []string {
 	all := make([]string, len(in.Addresses))
 	for i, a := range in.Addresses {
 		all[i] = a.String()
 	}
 	return all
-}
-
-// listInterfaces prints rows as JSON, or as a table.
-func listInterfaces(w io.Writer, output string, rows []interfaceRow) error {
-	if output == "json" {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		for i := range rows {
-			if err := enc.Encode(&rows[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  name\tstate\tMTU\tlink\taddresses")
-	for i := range rows {
-		r := &rows[i]
-		mtu := "-"
-		if r.MTU > 0 {
-			mtu = strconv.Itoa(r.MTU)
-		}
-		where := strings.Join(r.Addresses, " ")
-		if r.Name == live.Any {
-			where = "all interfaces, also later ones"
-		}
-		name := display.AppendVisible(nil, []byte(r.Name)) // anyone who starts a container can choose it
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", name, r.State, mtu, r.Link, where)
-	}
-	return t.Flush()
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"qsniff/dissect/protocols"
 	"qsniff/internal/app/cli"
@@ -33,43 +32,8 @@ func completeCommandOrCapture(root *cobra.Command, args []string, word string) (
 	return completeCaptures(root, args, word)
 }
 
-// proposed is the value of a flag, with what completes it.
-type proposed struct {
-	pflag.Value
-	complete cobra.CompletionFunc
-}
-
-// Inner returns the value that is completed: cli.ListOf wants it.
-func (p *proposed) Inner() pflag.Value { return p.Value }
-
 // propose sets what completes the value of a flag.
-func propose(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
-	x := cmd.Flags().Lookup(flag)
-	x.Value = &proposed{x.Value, f} // a flag that does not exist is a mistake that every start shows
-}
-
-// registerCompletions makes cobra propose values of flags: those of closed sets, and what
-// propose set. It is called only where a shell asks, as cobra keeps what it is given, and the
-// commands with it, in a table of the whole program.
-func registerCompletions(cmd *cobra.Command) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		var complete cobra.CompletionFunc
-		switch v := f.Value.(type) {
-		case *cli.Choice:
-			complete = cobra.FixedCompletions(v.Allowed, cobra.ShellCompDirectiveNoFileComp)
-		case *proposed:
-			complete = v.complete
-		default:
-			return
-		}
-		if err := cmd.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
-			panic(err) // it has another: a mistake that every completion shows
-		}
-	})
-	for _, sub := range cmd.Commands() {
-		registerCompletions(sub)
-	}
-}
+func propose(cmd *cobra.Command, flag string, f cobra.CompletionFunc) { cli.Propose(cmd, flag, f) }
 
 // isCompletion reports whether a shell asks what may stand at the end of a command line.
 func isCompletion(args []string) bool {

@@ -99,7 +99,7 @@ func (o *diffOptions) registerDiff(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.VarP(cli.OneOf(&o.output, "text", "json"), "output", "o", "text: for people; json: an object with the totals, then an object a line for each difference")
 	f.IntVarP(&o.count, "count", "c", o.count, "text: list `N` differences")
-	f.Var(&textValue{&o.classes, "CLASS,...", true}, "class", "list and write only these: "+strings.Join(diffClasses(), ", "))
+	f.Var(cli.ListText(&o.classes, "CLASS,..."), "class", "list and write only these: "+strings.Join(diffClasses(), ", "))
 	f.StringVarP(&o.dir, "write", "w", "", "write the packets of each class into the folder `DIR`, as in lost-edge.pcapng, as captured")
 	f.BoolVar(&o.write.force, "force", false, "with -w: overwrite files that are there")
 	f.DurationVar(&o.wait, "wait", o.wait, "how long a datagram may take")
@@ -184,10 +184,10 @@ func runDiff(ctx context.Context, opts *diffOptions, args []string, s streams) e
 	if opts.dir != "" {
 		o.Judged = files.Add
 	}
-	update, done := startPasses(s.err)
-	o.Progress = func(r diff.Reading, read capture.Stats) { update(r.String(), read) }
+	line := newProgress(s.err)
+	o.Progress = func(r diff.Reading, read capture.Stats) { line.Update(r.String(), read) }
 	result, err := diff.Run(ctx, o)
-	done()
+	line.Done()
 	if ctx.Err() != nil {
 		opts.remarkInterrupted(s, result)
 	}

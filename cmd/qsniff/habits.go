@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"qsniff/capture/pcapfilter"
 	"qsniff/internal/app/cli"
@@ -74,7 +73,7 @@ func addHabits(cmd *cobra.Command, opts *readOptions) {
 			h.counts[x.letter] = f.CountP(x.name, x.letter, "")
 		} else {
 			h.values[x.letter] = new([]string)
-			f.VarP((*habitValues)(h.values[x.letter]), x.name, x.letter, "")
+			f.VarP((*cli.Texts)(h.values[x.letter]), x.name, x.letter, "")
 		}
 		f.Lookup(x.name).Hidden = true
 	}
@@ -280,33 +279,6 @@ func (h *habitState) checkPromiscuous(string) error {
 	}
 	return nil
 }
-
-// habitValues is a flag that may be given several times. pflag's own encodes its default as CSV, which
-// took 4 KiB for each of a hundred flags at every start.
-type habitValues []string
-
-func (v *habitValues) String() string     { return "" }
-func (v *habitValues) Type() string       { return "stringArray" }
-func (v *habitValues) Set(s string) error { *v = append(*v, s); return nil }
-
-// textValue is a flag whose value is a text.
-type textValue struct {
-	value  *string
-	kind   string // name of the value in the help
-	isList bool   // if the flag is given again, its values are joined with commas
-}
-
-func (w *textValue) String() string { return *w.value }
-func (w *textValue) Type() string   { return w.kind }
-func (w *textValue) Set(s string) error {
-	if w.isList && *w.value != "" {
-		s = *w.value + "," + s
-	}
-	*w.value = s
-	return nil
-}
-
-var _ pflag.Value = (*textValue)(nil)
 
 // areFiles reports whether all words are files, or standard input.
 func areFiles(words []string) bool {

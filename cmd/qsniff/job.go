@@ -14,6 +14,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
+	"qsniff/internal/app/progress"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/lru"
 	"qsniff/internal/flood"
@@ -89,11 +90,17 @@ func (o *readOptions) seed() uint64 {
 // run reads the captures, with a line of progress. If the user ends it, run prints how far
 // it came on standard error, unless that is seen in the output itself.
 func (j *job) run() (tally.Run, error) {
-	update, done := j.startProgress()
-	j.cfg.Progress = update
+	var line *progress.Line
+	if j.src.Stats().Size >= progress.MinSize && !(j.streamsOutput && isTerminal(j.io.out)) { // such output shows how far the run is
+		line = newProgress(j.io.err)
+	}
+	j.cfg.Progress = nil
+	if line != nil {
+		j.cfg.Progress = func(s capture.Stats, _ func() tally.Run) { line.Update("", s) }
+	}
 	result, err := pipeline.Run(j.ctx, j.cfg)
-	done()
-	printRekeyed(j.io.err, lru.Rekeyed()) // after done, which clears the line of progress
+	line.Done()
+	printRekeyed(j.io.err, lru.Rekeyed()) // after Done, which clears the line of progress
 	switch result.Interrupted = isInterrupted(j.ctx); {
 	case !result.Interrupted:
 	case result.Packets == 0:

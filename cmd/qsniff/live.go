@@ -29,6 +29,7 @@ import (
 	"qsniff/internal/base/sandbox"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
+	"qsniff/internal/monitor/notify"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/render"
 	"qsniff/internal/render/counters"
@@ -323,28 +324,6 @@ func (o *keepOptions) writtenFiles() string {
 	return cli.Quote(strings.TrimSuffix(o.write, ext)) + "_*" + ext
 }
 
-// describe returns which files get which packets.
-func (o *keepOptions) describe() string {
-	switch name := strings.TrimSuffix(o.write, path.Ext(o.write)); {
-	case o.onIncident > 0:
-		words := fmt.Sprintf("%s_*%s get packets from %d s before each incident to %d s after it", name, path.Ext(o.write), o.onIncident, o.onIncident)
-		if o.options().HasDefaultLimits() {
-			words += fmt.Sprintf(", of each %s at most, and ", digits.Bytes(keep.MostOfIncident))
-			if o.ringTotal == 0 {
-				words += fmt.Sprintf("the %d newest files of this run are kept (--ring-files 0: all of it; --ring-size, --ring-files: other limits),", keep.MostOfIncidents)
-			} else {
-				words += fmt.Sprintf("of all %s,", digits.Bytes(float64(o.ringTotal)))
-			}
-		}
-		return words
-	case o.options().HasRing():
-		return fmt.Sprintf("%s_*%s get packets", name, path.Ext(o.write))
-	case o.write == stdin:
-		return "standard output gets packets, as pcapng,"
-	}
-	return o.write + " gets packets"
-}
-
 // lingering is how long an ended capture waits for the reader of the output. Chosen: less
 // than patience, as the summary has to be printed after that.
 const lingering = time.Second
@@ -357,8 +336,8 @@ type liveRun struct {
 	keeper *keep.Keeper // nil: packets are only decoded
 	alarms keep.Alarms
 	cfg    pipeline.Config
-	seen   *flood.Seen // counts queries if no messages are wanted; else nil
-	told   *telling    // nil: incidents are passed on to nothing
+	seen   *flood.Seen     // counts queries if no messages are wanted; else nil
+	told   *notify.Telling // nil: incidents are passed on to nothing
 	errs   io.Writer
 	start  time.Time
 	result tally.Run
@@ -436,7 +415,7 @@ func printChange(to io.Writer, c live.Change) {
 
 // askForReport has a report made of a file that is whole, if reports are wanted.
 func (l *liveRun) askForReport(path string) {
-	if l.told != nil && l.opts.reports && !l.told.messenger.MakeReport(path) {
+	if l.told != nil && l.opts.reports && !l.told.Messenger.MakeReport(path) {
 		fmt.Fprintf(l.errs, "qsniff: no report of %s: too many are waiting\n", path)
 	}
 }
@@ -526,9 +505,9 @@ func (l *liveRun) enterSandbox() error {
 		}
 	}
 	if l.keeper != nil {
-		fmt.Fprintf(l.errs, "qsniff: %s as they are captured, passwords included\n", o.keepOptions.describe())
+		fmt.Fprintf(l.errs, "qsniff: %s as they are captured, passwords included\n", o.options().Describe())
 	}
-	if who := l.told.describe(); who != "" {
+	if who := l.told.Describe(); who != "" {
 		fmt.Fprintf(l.errs, "qsniff: %s\n", who)
 	}
 	if o.noSandbox {
@@ -659,7 +638,7 @@ func (l *liveRun) printFiles() error {
 
 // finishTelling has the remaining notes sent, and prints what became of all of them.
 func (l *liveRun) finishTelling() {
-	for _, line := range l.told.finish() {
+	for _, line := range l.told.Finish() {
 		fmt.Fprintf(l.errs, "qsniff: %s\n", line)
 	}
 }

@@ -101,7 +101,7 @@ func run(ctx context.Context, args []string, io streams) int {
 	}
 	cmd := newRoot(io)
 	if isCompletion(args) {
-		registerCompletions(cmd)
+		cli.RegisterCompletions(cmd)
 	}
 	cmd.SetArgs(args)
 	return reportError(io.err, cmd.ExecuteContext(ctx))

@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"qsniff/internal/app/cli"
 	"qsniff/internal/app/mcp"
 	"qsniff/internal/base/display"
 )
@@ -48,7 +49,7 @@ func mcpInside(t testing.TB, dir string) *mcpSession {
 }
 
 // mcpOf is mcpInside with that much memory; 0: the usual.
-func mcpOf(t testing.TB, dir string, memory memorySize) *mcpSession {
+func mcpOf(t testing.TB, dir string, memory cli.MemorySize) *mcpSession {
 	t.Helper()
 	opts := readDefaults()
 	if memory > 0 {

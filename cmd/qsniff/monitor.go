@@ -242,7 +242,7 @@ type monitorRun struct {
 	detector *incidents
 	server   *serve.Server
 	page     *livePage
-	told     *telling            // nil: incidents are passed on to nothing
+	told     *notify.Telling     // nil: incidents are passed on to nothing
 	toFleet  func(fleet.Message) // takes messages for the hub of a fleet; nil: there is none
 	received uint64              // packets that the source has delivered
 	teller   *notify.Teller      // that of told, or one for the page's findings; nil: none are wanted
@@ -377,7 +377,7 @@ func (o *monitorOptions) mayList() func(netip.AddrPort) bool {
 // enterSandbox drops the rights that the run does not need any more.
 func (m *monitorRun) enterSandbox() error {
 	m.log.Info("begin", "input", m.in.what, "listen", m.server.Addr().String(), "servers", cmp.Or(m.opts.servers, "those that answer"))
-	m.logTelling(m.told.describe())
+	m.logTelling(m.told.Describe())
 	if m.opts.noSandbox {
 		m.log.Warn("no sandbox", "why", "--no-sandbox")
 		return nil
@@ -421,7 +421,7 @@ func (m *monitorRun) run(ctx context.Context, failed <-chan error) error {
 		why = "a signal"
 	}
 	closed := m.in.close() // which finishes files, of which reports may be wanted
-	m.logTelling(m.told.finish()...)
+	m.logTelling(m.told.Finish()...)
 	m.log.Info("end", "why", why, "packets", x.run.Packets, "dropped", x.run.Dropped)
 	return cmp.Or(x.err, closed)
 }
@@ -452,7 +452,7 @@ func (m *monitorRun) progress(read capture.Stats, totals func() tally.Run) {
 
 // health returns an error if the messenger process has ended, or if nothing was read for m.stall.
 func (m *monitorRun) health() error {
-	if err := m.told.health(); err != nil {
+	if err := m.told.Health(); err != nil {
 		return err
 	}
 	if idle := time.Duration(monotonic() - m.pulse.Load()); idle > m.stall {
@@ -533,7 +533,9 @@ func (m *monitorRun) addTelling(cfg *pipeline.Config) {
 	if m.told != nil {
 		m.teller = m.told.Teller
 	} else { // the page has the findings
-		m.teller = m.opts.newTeller(m.opts.ours, func(*notify.Note) {})
+		notes := m.opts.notes(m.opts.ours)
+		notes.Put = func(*notify.Note) {}
+		m.teller = notify.New(notes)
 	}
 	observe(m.teller.Observe)
 	cfg.OnStart = append(cfg.OnStart, m.teller.Start)

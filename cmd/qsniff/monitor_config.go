@@ -196,7 +196,7 @@ var reloadable = []string{"servers", "own", "thresholds", "web-token-file", "web
 func (m *monitorRun) reload() {
 	m.manager.Reloading()
 	defer m.manager.Notify("READY=1")
-	m.told.reopen()
+	m.told.Reopen()
 	next, _, err := m.source.load()
 	if err == nil {
 		err = m.applyReload(next)
@@ -227,7 +227,7 @@ func (m *monitorRun) applyReload(next *monitorOptions) error {
 	if err := m.awaitCapture(); err != nil {
 		return err
 	}
-	if err := m.told.reloadHooks(next.Hooks); err != nil {
+	if err := m.told.ReloadHooks(next.Hooks); err != nil {
 		return err
 	}
 	if cert != nil {

@@ -221,11 +221,11 @@ func (o *fleetOptions) describe() string {
 func (m *monitorRun) putFleet(x fleet.Message) {
 	line, err := fleet.Encode(x)
 	if err != nil {
-		m.told.messenger.AddFleetLost()
+		m.told.Messenger.AddFleetLost()
 		return
 	}
 	h := fleet.HeadOf(x)
-	m.told.messenger.PutFleet(&notify.FleetMessage{Kind: string(h.Kind), ID: h.MessageID(), Line: line})
+	m.told.Messenger.PutFleet(&notify.FleetMessage{Kind: string(h.Kind), ID: h.MessageID(), Line: line})
 }
 
 // limit: longestCreds is the greatest size of the file of credentials for a broker, in bytes. Chosen: that of

@@ -154,7 +154,7 @@ func newMetricsHandler(m *monitorRun) http.Handler {
 	b := readBuild()
 	all := []prometheus.Collector{metrics.NewCollector(m.meter), metrics.NewServerCollector(m.server.Stats, m.page.live.Stats), metrics.NewBuildInfo(b.Version, b.Revision, b.Go)}
 	if m.told != nil {
-		all = append(all, metrics.NewToldCollector(m.told.messenger.Counts))
+		all = append(all, metrics.NewToldCollector(m.told.Messenger.Counts))
 	}
 	return metrics.NewHandler(all...)
 }

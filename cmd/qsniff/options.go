@@ -61,7 +61,7 @@ type readOptions struct {
 	usualTop     int // without --top; 0: the command has none
 	failOn       string
 	jobs         int
-	memory       memorySize
+	memory       cli.MemorySize
 	write        writeOptions
 	display      displayOptions
 	reg          *dissect.Registry // set by registry
@@ -144,7 +144,7 @@ func (o *readOptions) registerTop(cmd *cobra.Command, usual int, help string) {
 func (o *readOptions) registerMessages(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVarP(&o.count, "count", "c", 0, "stop after `N` messages (0: all)")
-	f.VarP(&textValue{&o.columns, "NAME,...", true}, "fields", "e", "csv: these columns, as in frame,src,a2s.info.name; qsniff fields lists them; cut names the fields whose values end early")
+	f.VarP(cli.ListText(&o.columns, "NAME,..."), "fields", "e", "csv: these columns, as in frame,src,a2s.info.name; qsniff fields lists them; cut names the fields whose values end early")
 	f.BoolVar(&o.layout, "layout", false, "json: list every byte with its field")
 	f.BoolVar(&o.utc, "utc", false, "text, tree, hex: times in UTC instead of local time")
 	f.Var(cli.OneOf(&o.color, "auto", "always", "never"), "color", "text, tree, hex: auto colours terminals only")
@@ -194,7 +194,7 @@ var countless = []string{"anonymize", "browse", "extract", "follow", "mcp", "rep
 // registerSampled adds --sampled.
 func (o *readOptions) registerSampled(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Var(&sampleValue{&o.sampled}, "sampled", "the packets are one of `N`, as a switch or router samples them: counts, rates and thresholds are for all of them; of sFlow each packet has its factor")
+	f.Var(cli.Sampled(&o.sampled, track.MaxWeight), "sampled", "the packets are one of `N`, as a switch or router samples them: counts, rates and thresholds are for all of them; of sFlow each packet has its factor")
 	propose(cmd, "sampled", cobra.NoFileCompletions)
 }
 
@@ -203,7 +203,7 @@ func (o *readOptions) scale() float64 { return float64(o.memory) / pipeline.Defa
 
 // registerServers adds --servers, with a line of help on what it does in that command.
 func (o *readOptions) registerServers(cmd *cobra.Command, help string) {
-	cmd.Flags().Var(&textValue{&o.servers, "CIDR|ADDR:PORT,...", false}, "servers", help)
+	cmd.Flags().Var(cli.Text(&o.servers, "CIDR|ADDR:PORT,..."), "servers", help)
 	propose(cmd, "servers", cobra.NoFileCompletions)
 }
 
@@ -220,7 +220,7 @@ func (o *readOptions) parseServers() (err error) {
 
 // registerOwn adds --own to a command that finds floods.
 func (o *readOptions) registerOwn(cmd *cobra.Command) {
-	cmd.Flags().Var(&textValue{&o.own, "CIDR|ADDR,...", true}, "own", "one's own monitors and bots: their storms are no attack (DOS-F03), and no rules name them; may be given several times")
+	cmd.Flags().Var(cli.ListText(&o.own, "CIDR|ADDR,..."), "own", "one's own monitors and bots: their storms are no attack (DOS-F03), and no rules name them; may be given several times")
 	propose(cmd, "own", cobra.NoFileCompletions)
 }
 
@@ -234,50 +234,6 @@ func (o *readOptions) parseOwn() (err error) {
 	}
 	return nil
 }
-
-// memorySize is a flag with a number of bytes, from 16 MiB to 64 GiB: 64M, 1G.
-type memorySize int64
-
-func (s *memorySize) String() string { return strconv.FormatInt(int64(*s)>>20, 10) + "M" }
-func (s *memorySize) Type() string   { return "SIZE" }
-func (s *memorySize) Set(text string) error {
-	const least, most = 16 << 20, 64 << 30 // chosen: more than any machine for this has, and than Go can allocate for a table
-	var n cli.ByteSize
-	switch err := n.Set(text); {
-	case err != nil:
-		return err
-	case n < least:
-		return errors.New("at least 16M")
-	case n > most:
-		return errors.New("at most 64G")
-	}
-	*s = memorySize(n)
-	return nil
-}
-
-// sampleValue is the value of --sampled.
-type sampleValue struct{ n *uint }
-
-// Set implements pflag.Value. It takes 1000 and 1:1000.
-func (v *sampleValue) Set(s string) error {
-	n, err := strconv.ParseUint(strings.TrimPrefix(s, "1:"), 10, 32)
-	if err != nil || n < 1 || n > track.MaxWeight {
-		return fmt.Errorf("%q: write of how many packets one was taken, from 1 to %d", s, track.MaxWeight)
-	}
-	*v.n = uint(n)
-	return nil
-}
-
-// String implements pflag.Value.
-func (v *sampleValue) String() string {
-	if *v.n == 0 {
-		return ""
-	}
-	return strconv.FormatUint(uint64(*v.n), 10)
-}
-
-// Type implements pflag.Value.
-func (v *sampleValue) Type() string { return "N" }
 
 // parseDecodeAs parses the values of -d: udp.port==22126,ase or tcp.port==27016,rcon.
 func parseDecodeAs(values []string, reg *dissect.Registry) ([]pipeline.DecodeAs, error) {

@@ -151,44 +151,13 @@ Exit status: 0 fine, 1 no finding and no kind of incident has that id, 2 wrong u
 				return manual.AppendKinds(append(manual.AppendFindings(dst, all, width), '\n'), kinds, width)
 			})
 		}
-		rows, write, ids := findExplained(all, kinds, args[0])
+		rows, write, ids := manual.Find(all, kinds, args[0])
 		if len(rows) == 0 {
 			return unknownNameError("no finding and no kind of incident has the id", args[0], ids, "qsniff explain")
 		}
 		return printList(io.out, *output, rows, write)
 	}
 	return cmd
-}
-
-// findExplained returns what has an id, the finding first, and the function that writes it for
-// people: kinds of incidents can share an id, also with a finding. ids are all that there are.
-func findExplained(all []manual.Finding, kinds []manual.Kind, id string) (rows []any, write func([]byte, int) []byte, ids []string) {
-	var parts []func([]byte, int) []byte
-	add := func(row any, part func([]byte, int) []byte) {
-		rows, parts = append(rows, row), append(parts, part)
-	}
-	for i := range all {
-		if ids = append(ids, all[i].ID); strings.EqualFold(all[i].ID, id) {
-			add(all[i], func(dst []byte, width int) []byte { return manual.AppendFinding(dst, &all[i], width) })
-		}
-	}
-	for i := range kinds {
-		if ids = append(ids, kinds[i].ID); !slices.Contains(ids, kinds[i].Code) {
-			ids = append(ids, kinds[i].Code)
-		}
-		if strings.EqualFold(kinds[i].ID, id) || strings.EqualFold(kinds[i].Code, id) {
-			add(kinds[i], func(dst []byte, width int) []byte { return manual.AppendKind(dst, &kinds[i], width) })
-		}
-	}
-	return rows, func(dst []byte, width int) []byte {
-		for i, part := range parts {
-			if i > 0 {
-				dst = append(dst, '\n')
-			}
-			dst = part(dst, width)
-		}
-		return dst
-	}, ids
 }
 
 // listFindings returns every finding that a run can raise.
@@ -350,7 +319,7 @@ func outputSchema() *schema.Schema {
 		schema.Row{Name: "message_type", Doc: "a type of message", Commands: "fields --messages", Type: reflect.TypeFor[manual.Message]()},
 		schema.Row{Name: "explained_finding", Doc: "what a finding means", Commands: "explain", Type: reflect.TypeFor[manual.Finding]()},
 		schema.Row{Name: "explained_kind", Doc: "what a kind of incident is", Commands: "explain", Type: reflect.TypeFor[manual.Kind]()},
-		schema.Row{Name: "interface_row", Doc: "an interface", Commands: "interfaces", Type: reflect.TypeFor[interfaceRow]()},
+		schema.Row{Name: "interface_row", Doc: "an interface", Commands: "interfaces", Type: reflect.TypeFor[manual.Interface]()},
 		schema.Row{Name: "version", Doc: "what this build can do", Commands: "version", Type: reflect.TypeFor[build]()},
 	)
 }

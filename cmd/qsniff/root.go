@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -178,41 +177,9 @@ func newHelpPage(io streams) func(*cobra.Command, []string) {
 			}
 			return
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n", reflow(cmp.Or(cmd.Long, cmd.Short), min(width(io.out), widest)))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n", cli.Reflow(cmp.Or(cmd.Long, cmd.Short), width(io.out)))
 		_ = cmd.Usage() // there is nowhere to report a write error
 	}
-}
-
-// widest is the greatest width of prose. Chosen: longer lines are hard to read.
-const widest = 88
-
-// reflow breaks paragraphs into lines of at most width characters. A paragraph with an
-// indented line stays as it is.
-func reflow(text string, width int) string {
-	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
-	for i, p := range paragraphs {
-		if strings.Contains("\n"+p, "\n ") {
-			continue
-		}
-		var b strings.Builder
-		used := 0
-		for _, word := range strings.Fields(p) {
-			n := utf8.RuneCountInString(word)
-			switch {
-			case used == 0:
-			case used+1+n > width:
-				b.WriteByte('\n')
-				used = 0
-			default:
-				b.WriteByte(' ')
-				used++
-			}
-			b.WriteString(word)
-			used += n
-		}
-		paragraphs[i] = b.String()
-	}
-	return strings.Join(paragraphs, "\n\n")
 }
 
 // newHelp returns the command that replaces cobra's own, whose messages have another style.

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,16 +51,9 @@ func (o *tellOptions) registerTell(cmd *cobra.Command, findings string) {
 	}
 }
 
-// telling makes notes of incidents and findings during a run, and passes them to the messenger process.
-type telling struct {
-	*notify.Teller
-	messenger *notify.Messenger
-	names     []string // of the sinks
-}
-
 // startTelling starts the messenger process. It returns nil if c names nothing for it to do. log is
 // called with what goes wrong later.
-func (o *tellOptions) startTelling(c *notify.Config, ours *hostset.Set, log func(string)) (*telling, error) {
+func (o *tellOptions) startTelling(c *notify.Config, ours *hostset.Set, log func(string)) (*notify.Telling, error) {
 	if c.IsEmpty() {
 		return nil, nil
 	}
@@ -72,98 +62,15 @@ func (o *tellOptions) startTelling(c *notify.Config, ours *hostset.Set, log func
 		return nil, err
 	}
 	cmd.Stderr = os.Stderr
-	t := &telling{}
-	if t.messenger, err = notify.Start(cmd, c, log); err != nil {
+	t, err := notify.StartTelling(cmd, c, o.notes(ours), log)
+	if err != nil {
 		return nil, &hintedError{err, "--help has who can be told, and how"}
 	}
-	_, sinks := t.messenger.Counts()
-	for _, s := range sinks {
-		t.names = append(t.names, s.Name)
-	}
-	t.Teller = o.newTeller(ours, t.messenger.Put)
 	return t, nil
 }
 
-// newTeller returns what makes notes of incidents, and of the findings that are wanted.
-func (o *tellOptions) newTeller(ours *hostset.Set, put func(*notify.Note)) *notify.Teller {
+// notes returns the options of what makes notes of incidents, and of the findings that are wanted.
+func (o *tellOptions) notes(ours *hostset.Set) notify.Options {
 	least := slices.Index(severities, o.findings)
-	return notify.New(notify.Options{Ours: ours, HasFindings: least >= 0, Least: finding.Severity(max(least, 0)), Run: time.Now(), Put: put})
-}
-
-// The methods of a nil telling do nothing.
-
-// reopen has the file opened anew.
-func (t *telling) reopen() {
-	if t != nil {
-		t.messenger.Reopen()
-	}
-}
-
-// reloadHooks has the file of services read again.
-func (t *telling) reloadHooks(name string) error {
-	if t == nil || name == "" {
-		return nil
-	}
-	return t.messenger.ReloadHooks(name)
-}
-
-// health returns an error if the messenger process has ended: it cannot be started again.
-func (t *telling) health() error {
-	if t != nil && t.messenger.Gone() {
-		return errors.New("the process that tells of incidents has ended")
-	}
-	return nil
-}
-
-// describe returns in words which sinks get notes, and which rights the messenger process dropped.
-func (t *telling) describe() string {
-	if t == nil {
-		return ""
-	}
-	return fmt.Sprintf("telling %s, from a process of its own; its sandbox: %s", strings.Join(t.names, ", "), t.messenger.Sandbox())
-}
-
-// finish has the remaining notes sent, and returns lines about what each sink got, and about what was
-// lost.
-func (t *telling) finish() (lines []string) {
-	if t == nil {
-		return nil
-	}
-	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	if err := t.messenger.Close(); err != nil {
-		add("%v", err)
-	}
-	way, sinks := t.messenger.Counts()
-	if n := way.Lost; n > 0 {
-		add("not told: %s", count(n, "note"))
-	}
-	if n := t.Crowded(); n > 0 {
-		add("not told: %s of further kinds and servers", count(n, "finding"))
-	}
-	for i := range sinks {
-		if s := &sinks[i]; s.Name == notify.Reports {
-			add("%s: %d made, %d skipped, %d failed", s.Name, s.Sent, s.Lost, s.Refused)
-			continue
-		}
-		what := "note"
-		if strings.HasPrefix(sinks[i].Name, notify.FleetSink) {
-			what = "message"
-		}
-		add("told %s: %s%s", sinks[i].Name, count(sinks[i].Sent, what), describeUntold(&sinks[i]))
-	}
-	return lines
-}
-
-// describeUntold returns in words how many notes a sink did not get, by reason.
-func describeUntold(s *notify.SinkCounts) string {
-	words := ""
-	for _, x := range []struct {
-		n    uint64
-		what string
-	}{{s.Lost, "no room for"}, {s.Refused, "not delivered:"}, {uint64(s.Waiting), "still waiting:"}} {
-		if x.n > 0 {
-			words += fmt.Sprintf(", %s %d", x.what, x.n)
-		}
-	}
-	return words
+	return notify.Options{Ours: ours, HasFindings: least >= 0, Least: finding.Severity(max(least, 0)), Run: time.Now()}
 }

@@ -150,3 +150,11 @@ func TestPlain(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestReflow(t *testing.T) {
+	const in = "one two three\nfour five\n\n  as it\n  stands here\n\nüüü é averyverylongword x\n"
+	const want = "one two\nthree four\nfive\n\n  as it\n  stands here\n\nüüü é\naveryverylongword\nx"
+	if got := Reflow(in, 10); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
@@ -269,6 +270,39 @@ const (
 	widestFlag    = 28 // characters that a flag and its value may take before others begin a column (chosen)
 	narrowest     = 72 // characters of a line, whatever the width of the terminal (chosen)
 )
+
+// widest is the greatest width of prose. Chosen: longer lines are hard to read.
+const widest = 88
+
+// Reflow breaks paragraphs into lines of at most width characters, and of the greatest width of prose. A
+// paragraph with an indented line stays as it is.
+func Reflow(text string, width int) string {
+	width = min(width, widest)
+	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
+	for i, p := range paragraphs {
+		if strings.Contains("\n"+p, "\n ") {
+			continue
+		}
+		var b strings.Builder
+		used := 0
+		for _, word := range strings.Fields(p) {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case used == 0:
+			case used+1+n > width:
+				b.WriteByte('\n')
+				used = 0
+			default:
+				b.WriteByte(' ')
+				used++
+			}
+			b.WriteString(word)
+			used += n
+		}
+		paragraphs[i] = b.String()
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
 
 // shorten returns what a flag does in at most n characters: up to a semicolon, or as many words as fit.
 func shorten(text string, n int) string {

@@ -70,3 +70,34 @@ func Kinds() []Kind {
 		}
 	}
 }
+
+// Find returns what has an id, the finding first, and the function that writes it for
+// people: kinds of incidents can share an id, also with a finding. ids are all that there are.
+func Find(all []Finding, kinds []Kind, id string) (rows []any, write func(dst []byte, width int) []byte, ids []string) {
+	var parts []func([]byte, int) []byte
+	add := func(row any, part func([]byte, int) []byte) {
+		rows, parts = append(rows, row), append(parts, part)
+	}
+	for i := range all {
+		if ids = append(ids, all[i].ID); strings.EqualFold(all[i].ID, id) {
+			add(all[i], func(dst []byte, width int) []byte { return AppendFinding(dst, &all[i], width) })
+		}
+	}
+	for i := range kinds {
+		if ids = append(ids, kinds[i].ID); !slices.Contains(ids, kinds[i].Code) {
+			ids = append(ids, kinds[i].Code)
+		}
+		if strings.EqualFold(kinds[i].ID, id) || strings.EqualFold(kinds[i].Code, id) {
+			add(kinds[i], func(dst []byte, width int) []byte { return AppendKind(dst, &kinds[i], width) })
+		}
+	}
+	return rows, func(dst []byte, width int) []byte {
+		for i, part := range parts {
+			if i > 0 {
+				dst = append(dst, '\n')
+			}
+			dst = part(dst, width)
+		}
+		return dst
+	}, ids
+}

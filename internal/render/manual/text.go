@@ -1,6 +1,7 @@
 // Package manual lists what qsniff can show: its fields, message types, findings and
 // limits, as tables for a terminal and as lines of JSON. All of it comes from the
-// definitions that the decoder itself uses, so that nothing is written down twice. It has
+// definitions that the decoder itself uses, so that nothing is written down twice; interfaces, of
+// the system. It has
 // no commands and makes no pages: cmd/qsniff and internal/tools/docgen do.
 package manual
 
@@ -8,9 +9,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"qsniff/dissect"
+	"qsniff/internal/base/display"
 )
 
 // AppendFields appends sections of fields for a terminal of width cells.
@@ -247,6 +251,41 @@ var common = []Field{
 
 func newMember(name string, kind dissect.Kind, unit, doc string) Field {
 	return Field{Name: name, Kind: kinds[kind], Flags: []string{}, Unit: unit, Doc: doc}
+}
+
+// Interface is a network interface of this host.
+type Interface struct {
+	Name      string   `json:"name"`
+	State     string   `json:"state"` // up, down
+	Addresses []string `json:"addresses"`
+	Link      string   `json:"link"`
+	LinkType  uint16   `json:"link_type"`
+	MTU       int      `json:"mtu,omitempty"`
+	Loopback  bool     `json:"loopback"`
+	Permitted bool     `json:"permitted"`
+	IsAll     bool     `json:"-"` // it stands for all interfaces
+}
+
+// AppendInterfaces appends a table of interfaces.
+func AppendInterfaces(dst []byte, rows []Interface) []byte {
+	b := bytes.NewBuffer(dst)
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  name\tstate\tMTU\tlink\taddresses")
+	for i := range rows {
+		r := &rows[i]
+		mtu := "-"
+		if r.MTU > 0 {
+			mtu = strconv.Itoa(r.MTU)
+		}
+		where := strings.Join(r.Addresses, " ")
+		if r.IsAll {
+			where = "all interfaces, also later ones"
+		}
+		name := display.AppendVisible(nil, []byte(r.Name)) // anyone who starts a container can choose it
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", name, r.State, mtu, r.Link, where)
+	}
+	_ = t.Flush() // a bytes.Buffer takes all
+	return b.Bytes()
 }
 
 // AppendJSON appends rows as lines of JSON, an object each.

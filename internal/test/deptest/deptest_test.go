@@ -100,6 +100,7 @@ var allowed = map[string][]string{
 	"internal/pipeline":             {"capture/...", "capture/packet", "reassembly/...", "dissect", "internal/track", "internal/flood", "internal/flood/sketch", "internal/pipeline/filter", "internal/render/..."},
 	"internal/app/cli":              {"internal/flood", "internal/flood/config", "internal/monitor/serve", "internal/render/manual", "internal/monitor/notify"},
 	"internal/app/payload":          {"capture/packet"},
+	"internal/app/progress":         {"capture"},
 	"internal/app/decode":           {"internal/app/cli", "capture/file", "capture/packet", "dissect", "internal/app/payload", "internal/render", "internal/pipeline"},
 	"internal/app/diff":             {"capture", "capture/file", "capture/packet", "dissect", "internal/track/diff", "internal/render", "internal/pipeline/filter", "internal/pipeline/subset", "internal/app/cli"},
 	"internal/app/extract":          {"capture", "capture/packet", "reassembly/ipfrag", "dissect", "internal/app/decode", "internal/app/payload", "internal/pipeline", "internal/render"},
