@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -168,23 +167,8 @@ func loadConfig(flags *pflag.FlagSet, name string) error {
 	if name == "" {
 		return nil
 	}
-	values, keys, err := cli.ReadConfig(name)
-	if err != nil {
-		return err
-	}
-	for _, word := range keys { // in the order of the file
-		f := flags.Lookup(word)
-		if f == nil || slices.Contains(notInConfig, word) {
-			return cli.Hinted(fmt.Errorf("%s: %.100q is no flag of qsniff-hub run", name, word), "qsniff-hub run --help lists all flags")
-		}
-		if f.Changed {
-			continue
-		}
-		if err := cli.SetFlag(f, values[word]); err != nil {
-			return cli.Hinted(fmt.Errorf("%s: %s: %w", name, word, err), "qsniff-hub run --help has the flags with their values")
-		}
-	}
-	return nil
+	c := cli.Config{Name: name, Command: "qsniff-hub run", Path: "qsniff-hub run", Not: notInConfig}
+	return c.Load(flags)
 }
 
 // longestSecret is the greatest size of a file with a secret, a token or credentials.

@@ -24,7 +24,6 @@ import (
 	"qsniff/internal/app/cli"
 	"qsniff/internal/fleet/messenger"
 	"qsniff/internal/flood"
-	"qsniff/internal/render/manual"
 )
 
 // monitorSource is where the options of monitor come from: the command line, and the file that it
@@ -47,7 +46,14 @@ func (s *monitorSource) load() (*monitorOptions, []string, error) {
 	})
 	args := s.args
 	if err == nil && opts.config != "" {
-		args, err = loadConfig(cmd.Flags(), s.flags, opts.config, args)
+		c := cli.Config{Name: opts.config, Command: "monitor", Path: "qsniff monitor", Not: notInConfig, Keys: []string{fileKey}}
+		c.Take = func(key string, value any) bool {
+			if key == fileKey && len(args) == 0 && !s.flags.Changed("interface") {
+				args = []string{fmt.Sprint(value)}
+			}
+			return key == fileKey || key == "interface" && len(args) > 0
+		}
+		err = c.Load(cmd.Flags())
 	}
 	if err != nil {
 		return nil, nil, err
@@ -69,47 +75,6 @@ var notInConfig = []string{"config", "check", "help"}
 
 // fileKey is the key for the capture or the folder that is the command's argument.
 const fileKey = "file"
-
-// loadConfig sets flags by a file, unless the command line has them. It returns the arguments,
-// which the file may have, too.
-func loadConfig(flags, given *pflag.FlagSet, name string, args []string) ([]string, error) {
-	values, keys, err := cli.ReadConfig(name)
-	if err != nil {
-		return nil, err
-	}
-	for _, word := range keys { // in the order of the file
-		f := flags.Lookup(word)
-		switch {
-		case word == fileKey:
-			if len(args) == 0 && !given.Changed("interface") {
-				args = []string{fmt.Sprint(values[word])}
-			}
-			continue
-		case f == nil || slices.Contains(notInConfig, word):
-			return nil, &hintedError{fmt.Errorf("%s: %q is no flag of monitor", name, word), suggestFlag(flags, word)}
-		case given.Changed(word) || word == "interface" && len(args) > 0:
-			continue
-		}
-		if err := cli.SetFlag(f, values[word]); err != nil {
-			return nil, &hintedError{fmt.Errorf("%s: %s: %w", name, word, err), "qsniff monitor --help has the flags with their values"}
-		}
-	}
-	return args, nil
-}
-
-// suggestFlag returns a hint with the flags whose names are most like word.
-func suggestFlag(flags *pflag.FlagSet, word string) string {
-	names := []string{fileKey}
-	flags.VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains(notInConfig, f.Name) && !f.Hidden {
-			names = append(names, f.Name)
-		}
-	})
-	if near := manual.Nearest(word, names); len(near) > 0 {
-		return "did you mean " + strings.Join(near, ", ") + "?"
-	}
-	return "qsniff monitor --help lists all flags"
-}
 
 // printCheck prints what would run, or returns why it would not. The port is not opened, nor are
 // interfaces, as a monitor that is at work may have the one and its user the right to the other.

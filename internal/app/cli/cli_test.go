@@ -56,7 +56,7 @@ func TestSetFlag(t *testing.T) {
 	if err := os.WriteFile(name, []byte("hosts = ['a,b', 'c']\nhost = 'd'\nservers = ['x', 'y']\nsize = '1K'\nnumber = 3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	values, keys, err := ReadConfig(name)
+	values, keys, err := (&Config{Name: name}).read()
 	if err != nil || strings.Join(keys, " ") != "hosts host servers size number" {
 		t.Fatalf("%v, %v", keys, err)
 	}

@@ -317,9 +317,43 @@ func shorten(text string, n int) string {
 	return strings.TrimRight(text[:end], ",") + " ..."
 }
 
-// ReadConfig returns the values of a TOML file, which are those of flags by their long names, and their keys in order.
-func ReadConfig(name string) (values map[string]any, keys []string, err error) {
-	text, err := ReadFile(name, LongestConfig, "configuration")
+// Config is a TOML file with values of flags by their long names.
+type Config struct {
+	Name    string                           // of the file
+	Command string                           // as errors name it
+	Path    string                           // of the command, with that of the program
+	Not     []string                         // flags that a file cannot set
+	Keys    []string                         // keys that are no flags
+	Take    func(key string, value any) bool // reports whether a key is none of a flag, or of no effect; may be nil
+}
+
+// Load sets flags by the file, but for those that are set already.
+func (c *Config) Load(flags *pflag.FlagSet) error {
+	values, keys, err := c.read()
+	if err != nil {
+		return err
+	}
+	for _, key := range keys { // in the order of the file
+		if c.Take != nil && c.Take(key, values[key]) {
+			continue
+		}
+		f := flags.Lookup(key)
+		if f == nil || slices.Contains(c.Not, key) {
+			return Hinted(fmt.Errorf("%s: %.100q is no flag of %s", c.Name, key, c.Command), c.suggest(flags, key))
+		}
+		if f.Changed {
+			continue
+		}
+		if err := SetFlag(f, values[key]); err != nil {
+			return Hinted(fmt.Errorf("%s: %s: %w", c.Name, key, err), c.Path+" --help has the flags with their values")
+		}
+	}
+	return nil
+}
+
+// read returns the values of the file, and their keys in order.
+func (c *Config) read() (values map[string]any, keys []string, err error) {
+	text, err := ReadFile(c.Name, LongestConfig, "configuration")
 	var meta toml.MetaData
 	if err == nil {
 		meta, err = toml.Decode(text, &values)
@@ -328,7 +362,21 @@ func ReadConfig(name string) (values map[string]any, keys []string, err error) {
 	for _, key := range meta.Keys() {
 		keys = append(keys, key[0])
 	}
-	return values, keys, NameFile(name, err, "it has flags by their long names, as in: log-level = \"debug\"")
+	return values, keys, NameFile(c.Name, err, "it has flags by their long names, as in: log-level = \"debug\"")
+}
+
+// suggest returns a hint with the flags whose names are most like a word.
+func (c *Config) suggest(flags *pflag.FlagSet, word string) string {
+	names := slices.Clone(c.Keys)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(c.Not, f.Name) && !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := manual.Nearest(word, names); len(near) > 0 {
+		return "did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return c.Path + " --help lists all flags"
 }
 
 // SetFlag gives a flag the value that a file has for it.
