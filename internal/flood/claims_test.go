@@ -45,6 +45,33 @@ func TestClaimWeight(t *testing.T) {
 	}
 }
 
+// TestChallengesBroughtBack: of what is asked in the name of an address only what the host itself asks comes
+// back, and each challenge counts, also while others wait.
+func TestChallengesBroughtBack(t *testing.T) {
+	w := newWorld(1)
+	s := w.server(usual, 27015)
+	c := w.client(1)
+	for range promoteSecond {
+		w.query(w.client(100_000), 1, s, 1, false)
+	}
+	target := w.d.servers.find(&s.host, s.port)
+	*target.OpenSecond(1, 0) = measure.Second{Sec: 1}
+	q := request{from: c.host, port: 2, ttl: c.ttl, asks: 1}
+	for i := range 40 {
+		s.take(q, nil)
+		s.reply(q, true)
+		if i%20 == 0 { // the host
+			again := q
+			again.key = s.key(c.host)
+			s.take(again, nil)
+			s.take(again, nil) // two questions with one challenge
+		}
+	}
+	if b := target.At(1); b.Given != 40 || b.Brought != 3 {
+		t.Errorf("got  %d challenges given, %d brought back\nwant 40, 3: the second question of i = 20 brings an earlier one back", b.Given, b.Brought)
+	}
+}
+
 // A challenge that a source brings before the capture shows it given is a proof: the clock of what the
 // server sends is late, and nobody guesses it.
 func TestEarlyEcho(t *testing.T) {

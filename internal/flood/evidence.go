@@ -39,9 +39,9 @@ func (a *account) writeEvidence(family family) {
 	case ofJunk:
 		a.addJunk(&s)
 	default:
-		in.Completion, in.Challenged, in.GivesChallenges = -1, int(min(t.Challenged, 1<<30)), a.server.LastChallenge > 0
-		if a.server.LastChallenge > 0 && t.Challenged > 0 {
-			in.Completion = min(1, measure.Share(float64(t.Echoed), float64(t.Challenged)))
+		in.Completion, in.Challenged, in.GivesChallenges = -1, int(min(t.Given, t.Replies, 1<<30)), a.server.LastChallenge > 0
+		if a.server.LastChallenge > 0 && t.Given > 0 {
+			in.Completion = min(1, measure.Share(float64(t.Brought), float64(t.Given)))
 			in.dropMissing(measure.Completion)
 		}
 		a.addQueries(&s)
@@ -101,7 +101,7 @@ func (a *account) addQueries(s *sentences) {
 	oneWay := f[measure.OneWay] > 0
 	switch {
 	case a.in.Completion >= 0:
-		whole.add("%s", describeCompletion(a.in.Completion, t.Challenged))
+		whole.add("%s", describeCompletion(a.in.Completion, uint64(a.in.Challenged)))
 	case !oneWay && a.server.LastChallenge == 0:
 		whole.add("the server asked for no challenge, so that no source could prove its address")
 		a.in.dropMissing(measure.Completion)
@@ -128,8 +128,8 @@ func (a *account) addQueries(s *sentences) {
 	}
 }
 
-// describeCompletion returns how often sources were challenged, and which share of the times they
-// brought the challenge back.
+// describeCompletion returns how many challenges sources were given, and which share of these came
+// back.
 func describeCompletion(share float64, challenged uint64) string {
 	switch {
 	case challenged == 1 && share >= 0.5:

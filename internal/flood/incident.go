@@ -184,8 +184,8 @@ type Incident struct {
 	// how many packets came in it: 0 where that is unknown.
 	TopFrom, TopTo int64
 	TopOf          uint64
-	// Challenged counts how often a source was challenged that waited for no other challenge: who
-	// asks again later counts again. Completion is the share in which it brought that back.
+	// Challenged counts the challenges that the server gave. Completion is the share of these that were
+	// brought back; -1 if it cannot be determined.
 	Completion float64
 	Challenged int
 	// GivesChallenges: the server was seen to give challenges, meanwhile or before.

@@ -58,11 +58,27 @@ type claim struct {
 	unproven            uint16 // requests counted as unproven so far
 	plainBytes          uint16 // length of the last request without a challenge
 	awaitsEcho          bool   // it was challenged and has not echoed yet
-	lastWasPlain        bool   // its last request had no challenge
-	isOrphan            bool   // it counts as an orphan, which no answer has decided yet
-	level               uint8  // SampleLevel when the first pending request came
-	plainKind           uint8  // kindOf what the last request without a challenge asked for; 0: it was answered
-	keyed               uint8  // requests with a challenge that were not answered, 255 at most
+	last                lastSent
+	given               uint8 // challenges that it was given and has not brought back, 255 at most
+	level               uint8 // SampleLevel when the first pending request came
+	plainKind           uint8 // kindOf what the last request without a challenge asked for; 0: it was answered
+	keyed               uint8 // requests with a challenge that were not answered, 255 at most
+}
+
+// lastSent is what the last request of a source was.
+type lastSent uint8
+
+const (
+	lastOther  lastSent = iota
+	lastPlain           // it had no challenge
+	lastOrphan          // it counts as an orphan, which no answer has decided yet
+)
+
+// leave makes the last request another one, if it was was.
+func (x *claim) leave(was lastSent) {
+	if x.last == was {
+		x.last = lastOther
+	}
 }
 
 // How long a fact counts, in seconds.
@@ -218,15 +234,15 @@ func (c *Claims) CheckRequest(t *Server, b *Second, s *track.Sighting, now int32
 	if !isKeyed && !(s.Flags&track.Cut != 0 && x.awaitsEcho && uint16(s.Bytes) == x.plainBytes+uint16(s.Type.TokenLen())) {
 		return c.recordPlain(b, s, x, now)
 	}
-	x.lastWasPlain = false
+	x.leave(lastPlain)
 	x.keyed = min(x.keyed, 254) + 1
 	switch {
 	case !isKeyed:
-		return c.recordEcho(t, x, now, false)
+		return c.recordEcho(t, b, x, now, false)
 	case x.challenge == 0 && x.previous == 0:
 		return c.recordUnissued(t, b, s, x, now)
 	case s.Key == x.challenge || s.Key == x.previous:
-		return c.recordEcho(t, x, now, true)
+		return c.recordEcho(t, b, x, now, true)
 	}
 	return c.recordGuess(b, s, x, now)
 }
@@ -252,7 +268,7 @@ func (c *Claims) claimOf(s *track.Sighting, isKeyed bool, now int32) *claim {
 // recordGuess records a request with a challenge that is not the one that its source was
 // given. The refusal that answers it counts nothing more.
 func (c *Claims) recordGuess(b *Second, s *track.Sighting, x *claim, now int32) Request {
-	x.isOrphan = false
+	x.leave(lastOrphan)
 	if b != nil && c.follows(s.ClientHash) {
 		b.Guesses++
 	}
@@ -261,7 +277,7 @@ func (c *Claims) recordGuess(b *Second, s *track.Sighting, x *claim, now int32) 
 
 // recordPlain records a request without a challenge.
 func (c *Claims) recordPlain(b *Second, s *track.Sighting, x *claim, now int32) Request {
-	x.lastWasPlain, x.plainBytes, x.plainKind, x.isOrphan = true, uint16(s.Bytes), uint8(KindOf(s.Asks)), false
+	x.last, x.plainBytes, x.plainKind = lastPlain, uint16(s.Bytes), uint8(KindOf(s.Asks))
 	if x.pending == 0 {
 		x.askedAt, x.level = now, c.SampleLevel
 	}
@@ -278,12 +294,16 @@ func (c *Claims) recordPlain(b *Second, s *track.Sighting, x *claim, now int32) 
 
 // recordEcho records a request that brings back what its source was given. isWhole is
 // false where the capture cut the challenge.
-func (c *Claims) recordEcho(t *Server, x *claim, now int32, isWhole bool) Request {
+func (c *Claims) recordEcho(t *Server, b *Second, x *claim, now int32, isWhole bool) Request {
 	r := Request{IsQuery: x.pending == 0, IsProven: true}
-	x.pending -= min(x.pending, 1)
+	waits := x.given > 0
+	x.pending, x.given = x.pending-min(x.pending, 1), x.given-min(x.given, 1)
 	c.recordProof(x, now)
 	if t == nil {
 		return r
+	}
+	if waits && b != nil {
+		b.Brought += x.weight()
 	}
 	if !isWhole {
 		t.LastCut = now
@@ -314,7 +334,7 @@ func (c *Claims) recordUnissued(t *Server, b *Second, s *track.Sighting, x *clai
 	r := Request{IsQuery: x.pending == 0}
 	// One that pends may have got a challenge that the capture lacks.
 	if isFirst && x.pending == 0 && b != nil && t.LastChallenge != 0 {
-		x.isOrphan, x.askedAt, r.IsQuery = true, now, isValid
+		x.last, x.askedAt, r.IsQuery = lastOrphan, now, isValid
 		r.MayBeGuess = !isValid && b.isMostlyGuesses()
 		if c.follows(s.ClientHash) {
 			b.Orphans++
@@ -364,15 +384,17 @@ func (c *Claims) RecordChallenge(t *Server, s *track.Sighting, clock Clock) {
 		return
 	}
 	b := t.OpenSecond(clock.Now, clock.Nanos)
+	x.given = min(x.given, 254) + 1
+	b.Given += x.weight()
 	switch {
 	case x.pending > 0 && !x.awaitsEcho:
 		x.awaitsEcho, x.issuedAt = true, clock.Now
 		b.Challenged += x.weight()
-	case x.unissued != 0 && x.unissued != s.Key && !x.lastWasPlain:
+	case x.unissued != 0 && x.unissued != s.Key && x.last != lastPlain:
 		// The server refuses the challenge that the source brought.
 		x.unissued = 0
-		if x.isOrphan {
-			x.isOrphan = false
+		if x.last == lastOrphan {
+			x.last = lastOther
 			t.recordRefusal(s, x.askedAt, clock.Now, c.follows(s.ClientHash))
 		}
 	}
@@ -382,7 +404,8 @@ func (c *Claims) RecordChallenge(t *Server, s *track.Sighting, clock Clock) {
 // clock of what the host sends is late, as where two interfaces were merged by time, or the challenge is
 // the one of an earlier visit. Either way the source received it: a sender cannot guess 32 bits.
 func (c *Claims) recordEarlyEcho(t *Server, x *claim, clock Clock) {
-	x.unissued, x.isOrphan = 0, false
+	x.unissued = 0
+	x.leave(lastOrphan)
 	c.recordProof(x, clock.Now)
 	if t == nil {
 		return
@@ -392,6 +415,8 @@ func (c *Claims) recordEarlyEcho(t *Server, x *claim, clock Clock) {
 		b := t.OpenSecond(clock.Now, clock.Nanos)
 		b.Challenged += w
 		b.Echoed += w
+		b.Given += w
+		b.Brought += w
 	}
 	if b := t.At(x.askedAt); b != nil {
 		b.ProvenLater += w * uint32(x.unproven)
@@ -445,7 +470,7 @@ func (c *Claims) TakeAnswered(s *track.Sighting, now int32) Answer {
 	x.plainKind = 0
 	if isData && x.pending > 0 { // it waits for no echo
 		x.pending--
-		x.lastWasPlain = false
+		x.leave(lastPlain)
 	}
 	return a
 }

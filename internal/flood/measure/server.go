@@ -210,6 +210,8 @@ type Second struct {
 	ProvenGiven   uint32     // replies to such sources that are no challenge
 	Challenged    uint32     // sources that were challenged
 	Echoed        uint32     // those of them that brought the challenge back
+	Given         uint32     // challenges, also further ones of a source
+	Brought       uint32     // challenges that were brought back
 	bins          [100]uint8 // queries in each 10 ms, up to 255
 }
 
@@ -233,6 +235,8 @@ func (s *Second) add(b *Second) {
 	s.ProvenLater += b.ProvenLater
 	s.Challenged += b.Challenged
 	s.Echoed += b.Echoed
+	s.Given += b.Given
+	s.Brought += b.Brought
 }
 
 // extrapolate returns for how many requests with a challenge n of Checked stand. A share is
@@ -482,10 +486,9 @@ type Totals struct {
 	Junk, Strange                   uint64
 	Unreachable                     uint64
 	ProvenAsked, ProvenGiven        uint64
-	// Challenged counts the sources that were challenged in each of these seconds, Echoed those
-	// of them that brought the challenge back, then or later: a source that asks for longer
-	// counts more than once.
-	Challenged, Echoed uint64
+	// Given counts the challenges that the server gave, and Brought those of them that were brought
+	// back, each once: what comes in the name of an address that also asks itself shows as a small share.
+	Given, Brought uint64
 }
 
 // Add adds the counts of a second, without those of AddProofs; nil is a second without
@@ -507,12 +510,12 @@ func (x *Totals) Add(s *Second) {
 	x.ProvenGiven += uint64(s.ProvenGiven)
 }
 
-// AddProofs adds the challenged sources of a second. It is called when their echoes have had
-// EchoDelay seconds to arrive.
+// AddProofs adds the challenges of a second. It is called when their echoes have had EchoDelay seconds
+// to arrive.
 func (x *Totals) AddProofs(s *Second) {
 	if s != nil {
-		x.Challenged += uint64(s.Challenged)
-		x.Echoed += uint64(s.Echoed)
+		x.Given += uint64(s.Given)
+		x.Brought += uint64(s.Brought)
 	}
 }
 

@@ -69,8 +69,8 @@ type incident struct {
 	TopSources   []topSource      `json:"top_sources" jsonschema:"busiest sources"`
 	TopWindow    *topWindow       `json:"top_window,omitempty" jsonschema:"what top_sources and top_prefixes are counted in"`
 	TopPrefixes  []topPrefix      `json:"top_prefixes" jsonschema:"busiest networks"`
-	Completion   *share           `json:"challenge_completion,omitempty" jsonschema:"share of challenged sources that brought the challenge back"`
-	Challenged   *uint64          `json:"challenged,omitempty" jsonschema:"sources that were challenged"`
+	Completion   *share           `json:"challenge_completion,omitempty" jsonschema:"share of the challenges that were brought back"`
+	Challenged   *uint64          `json:"challenged,omitempty" jsonschema:"challenges that the server gave"`
 	Answered     *quantity        `json:"answered,omitempty" jsonschema:"share of requests that got any reply, challenges included"`
 	Served       *quantity        `json:"proven_served,omitempty" jsonschema:"experimental: share of the requests of clients that proved their address that got what they asked for"`
 	Succeeded    onlyTrue         `json:"succeeded,omitempty" jsonschema:"of guessed passwords: a login was accepted"`
