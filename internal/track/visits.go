@@ -158,7 +158,11 @@ func (v *visit) compare(e *exchange, port uint16) (s fingerprint.Signs) {
 	if e.asks() == dissect.AskPlayers && v.kinds.Has(dissect.AskRules) {
 		s |= fingerprint.RulesFirst
 	}
-	if pause := e.plainNanos - v.sent; pause >= int64(minPause) && pause <= int64(maxPause) {
+	next := e.plainNanos
+	if next < v.sent && e.state&challengeEchoed != 0 { // v was asked and answered while e waited for its challenge to be brought back
+		next = e.echoNanos
+	}
+	if pause := next - v.sent; pause >= int64(minPause) && pause <= int64(maxPause) {
 		s |= fingerprint.Paused
 	}
 	return s

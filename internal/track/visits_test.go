@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"testing"
@@ -15,6 +16,7 @@ type asker struct {
 	x     *Exchanges
 	frame uint64
 	age   int64
+	proto *dissect.Proto // nil: visitProto
 }
 
 var (
@@ -31,7 +33,7 @@ const visitServer = "198.18.0.1:27015"
 func (a *asker) place(typ *dissect.Type, client string, form dissect.Form, key uint64) Part {
 	a.frame++
 	a.age += 10e6
-	m := Message{Src: netip.MustParseAddrPort(client), Dst: netip.MustParseAddrPort(visitServer), Proto: &visitProto, Type: typ,
+	m := Message{Src: netip.MustParseAddrPort(client), Dst: netip.MustParseAddrPort(visitServer), Proto: cmp.Or(a.proto, &visitProto), Type: typ,
 		Key: key, Form: form, Frame: a.frame, Nanos: a.age, Age: a.age}
 	if m.Reply = typ.Reply; m.Reply {
 		m.Src, m.Dst = m.Dst, m.Src
@@ -95,6 +97,27 @@ func TestVisitEnds(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%s: got %b, want %b", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestPausedWithinQuestion: a client that asks for rules while its question for players has a challenge, and half a
+// second later brings that back for the players, pauses as one does that asks one after the other.
+func TestPausedWithinQuestion(t *testing.T) {
+	const client, challenge = "10.64.0.1:40001", 1<<32 | 7
+	players, rules, gives := testKinds['U'], testKinds['V'], testKinds['A']
+	for pause, want := range map[int64]bool{0: false, int64(minPause): true, int64(maxPause): false} {
+		a := &asker{flows: NewFlows(64), proto: &testProto}
+		a.x = NewExchanges(256, a.flows)
+		a.place(players, client, dissect.TokenOnes, 0)
+		a.place(gives, client, 0, challenge)
+		a.place(rules, client, 0, challenge)
+		a.place(testKinds['E'], client, 0, 0)
+		a.age += pause
+		a.place(players, client, 0, challenge)
+		got := a.place(testKinds['D'], client, 0, 0).Signs
+		if has := got&fingerprint.Paused != 0; has != want || got&fingerprint.RulesFirst == 0 {
+			t.Errorf("after %d ms: signs %b, paused %v, want %v", pause/1e6, got, has, want)
 		}
 	}
 }
