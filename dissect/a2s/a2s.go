@@ -376,10 +376,11 @@ func formOf(m *dissect.Message) (form dissect.Form) {
 	case f.Flags&dissect.Cut == 0:
 		form = placeholderIn(uint32(f.Num))
 	}
-	switch trails := m.Find(&dissect.Trailing) != nil; {
-	case trails && f == nil && m.Type != &typeInfoReq:
+	switch after := m.Find(&dissect.Trailing); {
+	case after == nil:
+	case f == nil && m.Type != &typeInfoReq && after.Len > 2*challengeLen: // more than a challenge and as much again
 		form = dissect.OddToken
-	case trails:
+	default:
 		form = form&^dissect.NoToken | dissect.BytesAfter
 	}
 	if m.Find(&defPadding) != nil {
