@@ -114,7 +114,9 @@ func (r *row) end(want, width int, hasText bool) (best cut, is beside) {
 	}
 	last := r.cuts[len(r.cuts)-1]
 	text := strings.TrimSpace(r.rest[last.end:])
-	isText := shown >= 0 && (hasText || r.isWide(best))
+	const dots = 3                                                     // that leftOut takes for others
+	isWhole := best.n > dots && utf8.RuneCountInString(text) == best.n // a character for each byte
+	isText := shown >= 0 && (hasText || r.isWide(best) || isWhole)
 	switch {
 	case (text == "" || text == ">") && (want == 0 || last.n == want) && !isText:
 		return last, nothing

@@ -158,7 +158,7 @@ func rows(b []byte, d dumpStyle) string {
 // FuzzForms: what is written in any form reads as the same bytes.
 func FuzzForms(f *testing.F) {
 	for _, b := range []string{"\xff\xff\xff\xffTSource Engine Query\x00", "s", " ", "0000 ff ff", "|a|  >b<", "ab cd ef 01 23 45 67 89 ab",
-		"\x00\b\b  ", strings.Repeat("  ", 40), strings.Repeat("\xfe\xff\xff\xff", 9), "12", `\"'`, "\x00\x00", "EYE1"} {
+		"\x00\b\b  ", strings.Repeat("  ", 40), strings.Repeat("\xfe\xff\xff\xff", 9), "12", `\"'`, "\x00\x00", "EYE1", "\x00\x00\x00 \f"} {
 		f.Add([]byte(b))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
