@@ -149,6 +149,47 @@ func OpenAll(names []string, opts ...Option) ([]capture.Source, error) {
 	return all, nil
 }
 
+// OpenMerged opens captures as one source: several are merged by time, and the clocks of interfaces of one
+// are compared.
+func OpenMerged(names []string, opts ...Option) (capture.Source, error) {
+	isByGopacket := optionsOf(opts).gopacket
+	if len(names) == 1 && !isByGopacket {
+		src, err := Open(names[0], opts...)
+		if err != nil {
+			return nil, err
+		}
+		return capture.Align(src), nil
+	}
+	openAll := OpenAll
+	if isByGopacket {
+		openAll = openAllGopacket
+	}
+	all, err := openAll(names, opts...)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) == 1:
+		return all[0], nil
+	}
+	return capture.Merge(all...), nil
+}
+
+// openAllGopacket opens captures with gopacket's reader. One that cannot be read is an error.
+func openAllGopacket(names []string, opts ...Option) ([]capture.Source, error) {
+	var all []capture.Source
+	for _, name := range names {
+		src, err := OpenGopacket(name, opts...)
+		if err != nil {
+			for _, s := range all {
+				s.Close()
+			}
+			return nil, err
+		}
+		all = append(all, src)
+	}
+	return all, nil
+}
+
 // openDelayed opens standard input or a pipe, and prepares the opening of a regular
 // file.
 func (p *peeker) openDelayed(name string, opts []Option) (capture.Source, error) {

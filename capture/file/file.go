@@ -218,6 +218,7 @@ type options struct {
 	readAhead func(io.Reader) io.ReadCloser
 	pipe      func(io.Reader) (*os.File, error)
 	wait      func() error
+	gopacket  bool
 }
 
 func optionsOf(opts []Option) (o options) {
@@ -247,6 +248,9 @@ func Pipe(feed func(io.Reader) (*os.File, error)) Option {
 func Wait(wait func() error) Option {
 	return func(o *options) { o.wait = wait }
 }
+
+// ByGopacket makes OpenMerged read with gopacket's readers.
+func ByGopacket(o *options) { o.gopacket = true }
 
 var (
 	_ capture.Source    = (*Reader)(nil)

@@ -166,6 +166,31 @@ type Stats struct {
 // Lost returns how many packets could not be written.
 func (s *Stats) Lost() uint64 { return s.File.Lost + s.Ring.Lost }
 
+// Lines returns how many packets were written, to one file or to several, and how many could not be.
+func (s *Stats) Lines(several bool) []string {
+	number := func(n uint64, words ...string) string { return fmt.Sprint(n, " ", digits.Noun(n, words...)) }
+	missing := ""
+	if n := s.Lost(); n > 0 {
+		missing = fmt.Sprintf(", %d could not be", n)
+	}
+	if n := s.File.Refused + s.Ring.Refused; n > 0 {
+		missing += fmt.Sprintf(", %d do not fit the format", n)
+	}
+	if !several {
+		return []string{number(s.File.Packets, "packet") + " written" + missing}
+	}
+	line := number(s.Ring.Packets, "packet") + " written to " + number(s.Ring.Files, "file")
+	if n := s.Ring.Removed; n > 0 {
+		line += fmt.Sprintf(", %s removed for newer ones", number(n, "file was", "files were"))
+	}
+	lines := []string{line + missing}
+	if n := s.Cuts.Over; n > 0 {
+		lines = append(lines, fmt.Sprintf("%s not written: beyond %s of an incident (--ring-files 0 writes all)",
+			number(n, "packet was", "packets were"), digits.Bytes(MostOfIncident)))
+	}
+	return lines
+}
+
 // Stats returns the counts so far.
 func (k *Keeper) Stats() (s Stats) {
 	if k.file != nil {

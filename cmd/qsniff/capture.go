@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/capture"
-	"qsniff/capture/file"
 	"qsniff/capture/live"
 	"qsniff/capture/packet"
 	"qsniff/capture/pcapfilter"
@@ -112,7 +111,7 @@ func (o *captureOptions) reopenWith(report func(live.Change)) {
 
 // captureFilterError returns the error of an expression of -f, with its place.
 func captureFilterError(err error) error {
-	var link *file.LinkError
+	var link *pcapfilter.LinkError
 	if errors.As(err, &link) {
 		if link.Err == nil {
 			return &usageError{fmt.Errorf("-f %s: no filter for packets of %s", link.Text, packet.LinkName(link.Link)), "-Y chooses messages of all link types"}

@@ -213,25 +213,7 @@ func (o *extractOptions) printMade(w io.Writer, made int, c *extract.Chooser, p 
 		how = "as captured, names and passwords included"
 	}
 	fmt.Fprintf(w, "qsniff: wrote %s to %s, %s\n", count(uint64(made), "exchange"), o.dir, how)
-	if n := len(c.Exchanges()) - made; n > 0 {
-		fmt.Fprintf(w, "qsniff: left out: %s whose reply takes earlier messages to be read\n", count(uint64(n), "exchange"))
-	}
-	for _, left := range []struct {
-		n     uint64
-		words []string
-	}{
-		{c.Repeats, []string{"repeat of another one", "repeats of others"}},
-		{c.Unanswered, []string{"exchange without an answer in time", "exchanges without an answer in time"}},
-		{c.Incomplete, []string{"exchange of which the capture lacks a part", "exchanges of which the capture lacks a part"}},
-	} {
-		if left.n > 0 {
-			fmt.Fprintf(w, "qsniff: left out: %s\n", count(left.n, left.words...))
-		}
-	}
-	if c.IsFull {
-		fmt.Fprintln(w, "qsniff: there may be more: -c raises the number")
-	}
-	if p.Lost > 0 {
-		fmt.Fprintf(w, "qsniff: no room for %s\n", count(p.Lost, "payload"))
+	for _, line := range c.Omitted(made, p) {
+		fmt.Fprintln(w, "qsniff:", line)
 	}
 }

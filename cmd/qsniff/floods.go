@@ -88,10 +88,8 @@ func newFloods() *analysis {
 		run: func(ctx context.Context, args []string, io streams) error {
 			switch {
 			case o.replay != "":
-				return o.replayLimiter(ctx, args, io)
-			case o.isLive():
-				return findFloodsLive(ctx, o, io)
-			case len(args) == 0:
+				return o.replayLimits(ctx, args, io)
+			case len(args) == 0 && !o.isLive():
 				return o.printRules(io.out)
 			}
 			return findFloods(ctx, o, args, io)
@@ -244,16 +242,8 @@ func (o *floodsOptions) printRules(out io.Writer) error {
 	return write(out, b)
 }
 
-// replayLimiter runs qsniff floods --limits.
-func (o *floodsOptions) replayLimiter(ctx context.Context, args []string, io streams) error {
-	model, err := parseLimits(o.replay)
-	if err != nil {
-		return err
-	}
-	return replayLimits(ctx, &o.readOptions, model, o.ours, args, io)
-}
-
-// findFloods reads captures and prints the incidents in them.
+// findFloods reads captures, or captures until the user ends it, and prints the incidents. Live, text is printed as
+// incidents come, and then all of them.
 func findFloods(ctx context.Context, opts *floodsOptions, args []string, io streams) error {
 	j, err := opts.openJob(ctx, args, io)
 	if err != nil {
@@ -264,18 +254,39 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	d := opts.newDetector(j.cfg.Registry, opts.limits, opts.expiry)
 	d.AddObserver(out.observe)
 	d.CountOthersAt(opts.ours.HasHost)
-	j.cfg.Watchers = []track.Watcher{&out.seen, d}
+	j.cfg.Watchers = append([]track.Watcher{&out.seen, d}, out.watchProofs()...)
 	j.cfg.OnStart = append(j.cfg.OnStart, func(totals func() tally.Run) { out.totals = totals })
-	j.cfg.Watchers = append(j.cfg.Watchers, out.watchProofs()...)
 	j.showsInterrupt = opts.output == "text"
 	j.streamsOutput = opts.output == "json"
+	found := uint64(0)
+	isLivePage := j.live != nil && opts.output == "text"
+	if j.live != nil {
+		j.live.seen, j.live.countIncidents = &out.seen, func() uint64 { return found }
+	}
+	if isLivePage {
+		out.kept.KeepsOpen = true
+		p := &liveFloods{out: out, detector: d, start: j.live.start, run: tally.Run{First: j.live.start.UnixNano()}}
+		d.AddObserver(p.observe)
+		j.cfg.Progress = p.update
+	}
 	j.print = func(run tally.Run) error {
+		if j.live != nil {
+			run.Interrupted = ctx.Err() != nil
+		}
 		f := out.makeReport(run, d)
+		f.IsLive = j.live != nil
+		found = f.Counts[flood.Info] + f.Counts[flood.Warn] + f.Counts[flood.Alert]
+		j.after = func() error { return opts.checkFailOn(f.Counts[:], levels) }
+		if isLivePage {
+			f.Script = nft.AppendFloods(nil, f.RuleInput())
+			if isTerminal(io.out) {
+				fmt.Fprint(io.out, clearScreen)
+			}
+		}
 		if err := out.print(f); err != nil {
 			return err
 		}
 		printFloodRemarks(io.err, f, opts.output)
-		j.after = func() error { return opts.checkFailOn(f.Counts[:], levels) }
 		return nil
 	}
 	return j.runToEnd()
@@ -283,15 +294,6 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 
 // levelNamed returns the level of a name of levels.
 func levelNamed(name string) flood.Level { return flood.Level(slices.Index(levels, name)) }
-
-// parseLimits parses the value of --limits.
-func parseLimits(value string) (limiter.Model, error) {
-	m, err := limiter.ParseModel(value)
-	if err != nil {
-		return m, &usageError{fmt.Errorf("--limits %w", err), limitsHint}
-	}
-	return m, nil
-}
 
 // limitsHelp is the part on --limits of the help of floods.
 const limitsHelp = `--limits runs the limiter that a game server has itself over the queries of a capture
@@ -304,23 +306,24 @@ Everything counts that begins with FF FF FF FF. The engine's own windows may hav
 at another time than the replay's, which begin with the capture. With -o json the output
 is an object for each server, with "record":"limits".`
 
-const limitsHint = "one of " + limiter.Usage
-
-// replayLimits reads captures and prints whom the limits would have refused. Of opts
-// it uses the flags of all commands that read packets, and output, utc and color.
-func replayLimits(ctx context.Context, opts *readOptions, model limiter.Model, ours *hostset.Set, args []string, io streams) error {
-	j, err := opts.openJob(ctx, args, io)
+// replayLimits reads captures and prints whom the limits would have refused.
+func (o *floodsOptions) replayLimits(ctx context.Context, args []string, io streams) error {
+	model, err := limiter.ParseModel(o.replay)
+	if err != nil {
+		return &usageError{fmt.Errorf("--limits %w", err), "one of " + limiter.Usage}
+	}
+	j, err := o.openJob(ctx, args, io)
 	if err != nil {
 		return err
 	}
 	defer j.release()
-	r := limiter.New(limiter.Options{Model: model, Ours: ours, Scale: opts.scale()})
+	r := limiter.New(limiter.Options{Model: model, Ours: o.ours, Scale: o.scale()})
 	j.cfg.Watchers = []track.Watcher{r}
-	j.showsInterrupt = opts.output == "text"
+	j.showsInterrupt = o.output == "text"
 	j.print = func(run tally.Run) error {
 		l := &render.Limits{Run: run, Summary: *r.Summary()}
-		printLimitsRemarks(io.err, l, ours != nil)
-		return printForm(opts, io, l, jsonl.AppendLimits, text.AppendLimits)
+		printLimitsRemarks(io.err, l, o.ours != nil)
+		return printForm(&o.readOptions, io, l, jsonl.AppendLimits, text.AppendLimits)
 	}
 	return j.runToEnd()
 }
@@ -355,57 +358,6 @@ func completeLimits(_ *cobra.Command, _ []string, word string) ([]cobra.Completi
 		}
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp
-}
-
-// findFloodsLive captures until ctx ends and reports incidents as they come, and then all of
-// them.
-func findFloodsLive(ctx context.Context, opts *floodsOptions, io streams) error {
-	l, err := openCapture(&liveOptions{readOptions: opts.readOptions}, io)
-	if err != nil {
-		return err
-	}
-	out := newFloodOutput(opts, io.out)
-	d := opts.newDetector(l.cfg.Registry, opts.limits, opts.expiry)
-	d.AddObserver(out.observe)
-	d.CountOthersAt(opts.ours.HasHost)
-	l.cfg.OnStart = append(l.cfg.OnStart, func(totals func() tally.Run) { out.totals = totals })
-	l.seen = &out.seen
-	l.cfg.Watchers = append([]track.Watcher{&out.seen, d}, out.watchProofs()...)
-	if opts.output == "text" {
-		out.kept.KeepsOpen = true
-		p := &liveFloods{out: out, detector: d, start: l.start, run: tally.Run{First: l.start.UnixNano()}}
-		d.AddObserver(p.observe)
-		l.cfg.Progress = p.update
-	}
-	if err := l.enterSandbox(); err != nil {
-		l.tap.Finish()
-		return err
-	}
-	found := uint64(0)
-	var reached error
-	l.countIncidents = func() uint64 { return found }
-	l.report = func(run tally.Run) error {
-		run.Interrupted = ctx.Err() != nil
-		if run.Packets > 0 {
-			run.Last = max(run.Last, time.Now().UnixNano()) // silence was captured as well
-		}
-		f := out.makeReport(run, d)
-		f.IsLive = true
-		if opts.output == "text" {
-			f.Script = nft.AppendFloods(nil, f.RuleInput())
-		}
-		reached = opts.checkFailOn(f.Counts[:], levels)
-		found = f.Counts[flood.Info] + f.Counts[flood.Warn] + f.Counts[flood.Alert]
-		if isTerminal(io.out) && opts.output == "text" {
-			fmt.Fprint(io.out, clearScreen)
-		}
-		if err := out.print(f); err != nil {
-			return err
-		}
-		printFloodRemarks(io.err, f, opts.output)
-		return nil
-	}
-	return cmp.Or(l.run(ctx), reached)
 }
 
 // clearScreen clears a terminal and moves the cursor to its first line.

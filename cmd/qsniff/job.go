@@ -14,6 +14,7 @@ import (
 
 	"qsniff/capture"
 	"qsniff/capture/file"
+	"qsniff/capture/pcapfilter"
 	"qsniff/internal/app/progress"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/lru"
@@ -224,7 +225,7 @@ func (o *readOptions) prepareLive(ctx context.Context, io streams) (*job, error)
 func (j *job) runLive() error {
 	l := j.live
 	l.cfg = j.cfg
-	if l.cfg.Listener == nil && l.cfg.Dialogues == nil { // then no messages are decoded that could be counted
+	if l.seen == nil && l.cfg.Listener == nil && l.cfg.Dialogues == nil { // then no messages are decoded that could be counted
 		l.seen = new(flood.Seen)
 		l.cfg.Watchers = append(l.cfg.Watchers, l.seen)
 	}
@@ -281,7 +282,11 @@ func (o *readOptions) openSources(ctx context.Context, names []string) (input, e
 	if o.filter == "" {
 		return o.openAll(ctx, names)
 	}
-	f, err := file.NewFilter(o.filter)
+	var libpcap pcapfilter.Compiler
+	if file.HasLibpcap {
+		libpcap = file.CompileFilter
+	}
+	f, err := pcapfilter.NewFilter(o.filter, libpcap)
 	if err != nil {
 		return input{}, captureFilterError(err)
 	}
@@ -316,39 +321,13 @@ func (o *readOptions) openAll(ctx context.Context, names []string) (input, error
 		return input{}, err
 	}
 	if o.reader == readerGopacket {
-		return openGopacket(names, opts)
+		opts = append(opts, file.ByGopacket)
 	}
-	if len(names) == 1 {
-		src, err := file.Open(names[0], opts...)
-		if err != nil {
-			return input{}, err
-		}
-		return input{Source: capture.Align(src)}, nil
-	}
-	all, err := file.OpenAll(names, opts...)
+	src, err := file.OpenMerged(names, opts...)
 	if err != nil {
 		return input{}, err
 	}
-	return input{Source: capture.Merge(all...), isMerged: true}, nil
-}
-
-// openGopacket opens captures with gopacket's reader.
-func openGopacket(names []string, opts []file.Option) (input, error) {
-	var all []capture.Source
-	for _, name := range names {
-		src, err := file.OpenGopacket(name, opts...)
-		if err != nil {
-			for _, s := range all {
-				s.Close()
-			}
-			return input{}, err
-		}
-		all = append(all, src)
-	}
-	if len(all) == 1 {
-		return input{Source: all[0]}, nil
-	}
-	return input{Source: capture.Merge(all...), isMerged: true}, nil
+	return input{Source: src, isMerged: len(names) > 1}, nil
 }
 
 // wait sleeps for pollEvery. It returns io.EOF, which ends the capture, when ctx ends.

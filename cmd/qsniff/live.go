@@ -290,31 +290,6 @@ func (o *keepOptions) open(described capture.Describer, memory int, out io.Write
 	return keep.Open(k, described, memory)
 }
 
-// printKept prints how many packets were written, and how many could not be.
-func printKept(w io.Writer, s *keep.Stats, several bool) {
-	missing := ""
-	if n := s.Lost(); n > 0 {
-		missing = fmt.Sprintf(", %d could not be", n)
-	}
-	if n := s.File.Refused + s.Ring.Refused; n > 0 {
-		missing += fmt.Sprintf(", %d do not fit the format", n)
-	}
-	if !several {
-		fmt.Fprintf(w, "qsniff: %s written%s\n", count(s.File.Packets, "packet"), missing)
-		return
-	}
-	removed := ""
-	if n := s.Ring.Removed; n > 0 {
-		removed = fmt.Sprintf(", %s removed for newer ones", count(n, "file was", "files were"))
-	}
-	fmt.Fprintf(w, "qsniff: %s written to %s%s%s\n", count(s.Ring.Packets, "packet"), count(s.Ring.Files, "file"), removed, missing)
-	if n := s.Cuts.Over; n > 0 {
-		fmt.Fprintf(w, "qsniff: %s not written: beyond %s of an incident (--ring-files 0 writes all)\n",
-			count(n, "packet was", "packets were"), digits.Bytes(keep.MostOfIncident))
-	}
-	printHints(w, &counters.Result{Files: *s}, counters.Files)
-}
-
 // writtenFiles returns the files as a shell finds them.
 func (o *keepOptions) writtenFiles() string {
 	if !o.options().HasSeveralFiles() {
@@ -629,7 +604,10 @@ func (l *liveRun) printFiles() error {
 		return nil
 	}
 	kept := l.keeper.Stats()
-	printKept(l.errs, &kept, l.opts.options().HasSeveralFiles())
+	for _, line := range kept.Lines(l.opts.options().HasSeveralFiles()) {
+		fmt.Fprintln(l.errs, "qsniff:", line)
+	}
+	printHints(l.errs, &counters.Result{Files: kept}, counters.Files)
 	if n := kept.Lost(); n > 0 {
 		return fmt.Errorf("-w: %s could not be written", count(n, "packet"))
 	}
@@ -666,14 +644,7 @@ func (l *liveRun) describeFound() string {
 	if l.seen == nil {
 		return count(l.result.Messages, "message")
 	}
-	all := count(l.seen.Queries, "query", "queries") + ", " + count(l.seen.Replies, "reply", "replies")
-	if l.seen.Junk > 0 {
-		all += fmt.Sprintf(", %d unknown", l.seen.Junk)
-	}
-	if l.seen.Logins > 0 {
-		all += ", " + count(l.seen.Logins, "RCON login")
-	}
-	return all
+	return l.seen.String()
 }
 
 func (l *liveRun) describeIncidents() string {

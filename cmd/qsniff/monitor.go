@@ -371,7 +371,7 @@ func (o *monitorOptions) mayList() func(netip.AddrPort) bool {
 	if !o.isLive() || o.promiscuous {
 		return nil
 	}
-	return ownAddresses().Has
+	return hostset.OfThisHost().Has
 }
 
 // enterSandbox drops the rights that the run does not need any more.
@@ -483,22 +483,6 @@ func (m *monitorRun) watch(ctx context.Context, hangup <-chan os.Signal) {
 			m.manager.Notify("WATCHDOG=1")
 		}
 	}
-}
-
-// ownAddresses returns the addresses of this host; none if the system does not list them.
-func ownAddresses() *hostset.Set {
-	var list []string
-	all, _ := net.InterfaceAddrs()
-	for _, a := range all {
-		if p, err := netip.ParsePrefix(a.String()); err == nil {
-			list = append(list, p.Addr().WithZone("").String())
-		}
-	}
-	s, err := hostset.Parse(strings.Join(list, ","))
-	if err != nil {
-		return nil
-	}
-	return s
 }
 
 // startTelling starts the messenger process, which sends notes of incidents, if it has anything to do.

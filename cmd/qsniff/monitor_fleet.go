@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,7 +65,7 @@ func (m *monitorRun) addFleet(cfg *pipeline.Config) {
 	cfg.Watchers = append([]track.Watcher{x}, cfg.Watchers...)
 	m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) { m.detector.filter(x.AddIncident)(in, e) })
 	if cfg.Listener != nil { // findings are wanted
-		cfg.Listener = fleetListener{cfg.Listener, x}
+		cfg.Listener = x.Listen(cfg.Listener)
 	}
 }
 
@@ -89,24 +88,6 @@ func (l *fleetLine) make(in *flood.Incident, e flood.Event) []byte {
 	run := l.totals()
 	line := l.json.AppendIncident(nil, &render.IncidentEvent{Nanos: max(in.Detected, in.End), Event: e, Incident: in, Run: &run})
 	return line[:len(line)-1]
-}
-
-// fleetListener passes findings to a sensor as well.
-type fleetListener struct {
-	track.Listener
-	sensor *sensor.Sensor
-}
-
-func (l fleetListener) AddFact(f *track.Fact, found []track.Found, info *track.ServerInfo) {
-	l.Listener.AddFact(f, found, info)
-	for i := range found {
-		l.sensor.AddFinding(f.Server, found[i])
-	}
-}
-
-func (l fleetListener) AddFinding(frame uint64, nanos int64, server, client netip.AddrPort, found track.Found) {
-	l.Listener.AddFinding(frame, nanos, server, client, found)
-	l.sensor.AddFinding(server, found)
 }
 
 // fleetHelp is the part of the long description about the fleet.

@@ -382,20 +382,7 @@ func write(out io.Writer, b []byte) error {
 }
 
 func (o *readOptions) wantsColor(out io.Writer) bool {
-	switch o.color {
-	case "always":
-		return true
-	case "never":
-		return false
-	}
-	isSet := func(name string) bool { v := os.Getenv(name); return v != "" && v != "0" }
-	switch {
-	case os.Getenv("NO_COLOR") != "":
-		return false
-	case isSet("CLICOLOR_FORCE") || isSet("FORCE_COLOR"):
-		return true
-	}
-	return isTerminal(out) && os.Getenv("CLICOLOR") != "0" && os.Getenv("TERM") != "dumb"
+	return text.WantsColor(o.color, isTerminal(out))
 }
 
 func isTerminal(f any) bool {

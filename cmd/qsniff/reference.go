@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
@@ -363,13 +362,7 @@ Exit status: 0 fine, 2 wrong usage.`,
 				return err
 			}
 		}
-		if *output == "json" {
-			enc := json.NewEncoder(io.out)
-			enc.SetEscapeHTML(false)
-			return enc.Encode(&b)
-		}
-		_, err := io.out.Write(b.append(nil, width(io.out)))
-		return err
+		return printList(io.out, *output, []build{b}, b.append)
 	}
 	return cmd
 }

@@ -2,8 +2,10 @@ package flood
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
+	"qsniff/internal/base/digits"
 	"qsniff/internal/flood/sketch"
 	"qsniff/internal/track"
 )
@@ -159,6 +161,18 @@ type Seen struct {
 	last    [lastPlaces]track.End  // servers of the last packets, by their hash
 	exact   map[track.End]struct{} // servers, up to one more than seenExact
 	servers sketch.Distinct
+}
+
+// String returns how much was seen of each.
+func (x *Seen) String() string {
+	all := fmt.Sprintf("%d %s, %d %s", x.Queries, digits.Noun(x.Queries, "query", "queries"), x.Replies, digits.Noun(x.Replies, "reply", "replies"))
+	if x.Junk > 0 {
+		all += fmt.Sprintf(", %d unknown", x.Junk)
+	}
+	if x.Logins > 0 {
+		all += fmt.Sprintf(", %d %s", x.Logins, digits.Noun(x.Logins, "RCON login"))
+	}
+	return all
 }
 
 // Sight counts a packet.

@@ -22,6 +22,7 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/packet"
 	"qsniff/dissect"
+	"qsniff/internal/base/digits"
 	"qsniff/internal/render"
 	"qsniff/reassembly/ipfrag"
 )
@@ -308,6 +309,30 @@ func Write(dir string, exchanges []Exchange, p *Payloads, decode Decoder) (made 
 		fmt.Fprintf(&index, "| [%s](%s) | %s | %s | %d | %s |\n", name, name, x.Proto, x.Message, len(reply), hasChallenge)
 	}
 	return made, os.WriteFile(filepath.Join(dir, "README.md"), []byte(readme+index.String()), 0o600)
+}
+
+// Omitted returns lines about the exchanges of which no folder was made, by reason. made is how many were.
+func (c *Chooser) Omitted(made int, p *Payloads) (lines []string) {
+	for _, left := range []struct {
+		n                uint64
+		singular, plural string
+	}{
+		{uint64(len(c.exchanges) - made), "exchange whose reply takes earlier messages to be read", "exchanges whose reply takes earlier messages to be read"},
+		{c.Repeats, "repeat of another one", "repeats of others"},
+		{c.Unanswered, "exchange without an answer in time", "exchanges without an answer in time"},
+		{c.Incomplete, "exchange of which the capture lacks a part", "exchanges of which the capture lacks a part"},
+	} {
+		if left.n > 0 {
+			lines = append(lines, fmt.Sprintf("left out: %d %s", left.n, digits.Noun(left.n, left.singular, left.plural)))
+		}
+	}
+	if c.IsFull {
+		lines = append(lines, "there may be more: -c raises the number")
+	}
+	if p.Lost > 0 {
+		lines = append(lines, fmt.Sprintf("no room for %d %s", p.Lost, digits.Noun(p.Lost, "payload")))
+	}
+	return lines
 }
 
 // addPayload adds a payload as bytes and as hexadecimal.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -30,6 +31,22 @@ func Parse(list string) (*Set, error) {
 		}
 	}
 	return s, nil
+}
+
+// OfThisHost returns the addresses of this host; nil if the system does not list them.
+func OfThisHost() *Set {
+	var list []string
+	all, _ := net.InterfaceAddrs()
+	for _, a := range all {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			list = append(list, p.Addr().WithZone("").String())
+		}
+	}
+	s, err := Parse(strings.Join(list, ","))
+	if err != nil {
+		return nil
+	}
+	return s
 }
 
 func (s *Set) add(word string) error {

@@ -147,6 +147,29 @@ type findingKey struct {
 	server   netip.AddrPort // invalid: none of this host
 }
 
+// Listen returns a listener that passes all on to another one, and counts findings for the sensor as well.
+func (x *Sensor) Listen(next track.Listener) track.Listener { return listener{next, x} }
+
+// listener is what Listen returns.
+type listener struct {
+	track.Listener
+	sensor *Sensor
+}
+
+// AddFact implements track.Listener.
+func (l listener) AddFact(f *track.Fact, found []track.Found, info *track.ServerInfo) {
+	l.Listener.AddFact(f, found, info)
+	for i := range found {
+		l.sensor.AddFinding(f.Server, found[i])
+	}
+}
+
+// AddFinding implements track.Listener.
+func (l listener) AddFinding(frame uint64, nanos int64, server, client netip.AddrPort, found track.Found) {
+	l.Listener.AddFinding(frame, nanos, server, client, found)
+	l.sensor.AddFinding(server, found)
+}
+
 // AddFinding counts a finding at a server.
 func (x *Sensor) AddFinding(server netip.AddrPort, found track.Found) {
 	k := findingKey{found.Code.ID, found.Severity, server}

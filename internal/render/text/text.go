@@ -10,6 +10,7 @@
 package text
 
 import (
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -169,6 +170,25 @@ type Palette struct {
 
 	severity [finding.Error + 1]style
 	status   [dissect.Fragment + 1]style
+}
+
+// WantsColor reports whether output gets colours: by mode, which is always, never or auto, and with auto by the
+// environment, and by whether it goes to a terminal.
+func WantsColor(mode string, isTerminal bool) bool {
+	switch mode {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	isSet := func(name string) bool { v := os.Getenv(name); return v != "" && v != "0" }
+	switch {
+	case os.Getenv("NO_COLOR") != "":
+		return false
+	case isSet("CLICOLOR_FORCE") || isSet("FORCE_COLOR"):
+		return true
+	}
+	return isTerminal && os.Getenv("CLICOLOR") != "0" && os.Getenv("TERM") != "dumb"
 }
 
 // NewPalette returns colours that are readable on dark and on light

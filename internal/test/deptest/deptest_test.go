@@ -35,11 +35,11 @@ const example = "dissect/example"
 // they do, helpers of tests and tools by none of the program: see mayInternal.
 var allowed = map[string][]string{
 	"capture":                       {"capture/..."},
-	"capture/file":                  {"capture", "capture/pcapfilter"},
+	"capture/file":                  {"capture"},
 	"capture/live":                  {"capture", "capture/pcapfilter"},
 	"capture/ring":                  {"capture", "capture/file"},
 	"capture/keep":                  {"capture", "capture/..."},
-	"capture/pcapfilter":            {},
+	"capture/pcapfilter":            {"capture"},
 	"capture/play":                  {"capture"},
 	"capture/recent":                {"capture", "capture/packet"},
 	"capture/packet":                {},

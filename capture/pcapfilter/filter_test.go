@@ -1,11 +1,10 @@
-package file
+package pcapfilter
 
 import (
 	"errors"
 	"testing"
 
 	"qsniff/capture"
-	"qsniff/capture/pcapfilter"
 )
 
 // TestFilter: packets are chosen by their bytes, whatever their link types; one that no filter is for ends it.
@@ -14,7 +13,7 @@ func TestFilter(t *testing.T) {
 	datagram := []byte{0x45, 0, 0, 29, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x9c, 0x41, 0x69, 0x87, 0, 9, 0, 0, 's'}
 	ethernet := append([]byte{0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 2, 8, 0}, datagram...)
 	for text, want := range map[string]bool{"udp port 27015": true, "tcp": false, "host 10.0.0.3": false} {
-		f, err := NewFilter(text)
+		f, err := NewFilter(text, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,8 +28,8 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%s, link type %d: %v", text, linkNone, err)
 		}
 	}
-	var wrong *pcapfilter.Error
-	if _, err := NewFilter("udp prt 1"); !errors.As(err, &wrong) {
+	var wrong *Error
+	if _, err := NewFilter("udp prt 1", nil); !errors.As(err, &wrong) {
 		t.Errorf("no filter: %v", err)
 	}
 }

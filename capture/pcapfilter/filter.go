@@ -1,39 +1,44 @@
-package file
+package pcapfilter
 
 import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/net/bpf"
+
 	"qsniff/capture"
-	"qsniff/capture/pcapfilter"
 )
 
-// Filter is an expression in tcpdump's language that chooses packets of captures.
+// Filter is an expression that chooses packets of captures.
 type Filter struct {
 	text     string
-	expr     *pcapfilter.Expr               // nil: libpcap compiles it
-	programs map[uint16]*pcapfilter.Program // by link type
+	libpcap  Compiler
+	expr     *Expr               // nil: libpcap compiles it
+	programs map[uint16]*Program // by link type
 }
 
-// NewFilter parses an expression. Rare words are left to libpcap in builds that have it.
-func NewFilter(text string) (*Filter, error) {
-	f := &Filter{text: text, programs: map[uint16]*pcapfilter.Program{}}
+// Compiler is libpcap's, for the packets of a link type.
+type Compiler func(link uint16, text string) ([]bpf.RawInstruction, error)
+
+// NewFilter parses an expression. Rare words are left to libpcap, which is nil in builds that have none.
+func NewFilter(text string, libpcap Compiler) (*Filter, error) {
+	f := &Filter{text: text, libpcap: libpcap, programs: map[uint16]*Program{}}
 	var err error
-	if f.expr, err = pcapfilter.Parse(text); err != nil && !(HasLibpcap && isUnsupported(err)) {
+	if f.expr, err = Parse(text); err != nil && !(libpcap != nil && isUnsupported(err)) {
 		return nil, err
 	}
 	return f, nil
 }
 
 func isUnsupported(err error) bool {
-	var wrong *pcapfilter.Error
+	var wrong *Error
 	return errors.As(err, &wrong) && wrong.Unsupported
 }
 
 // Keep reports whether a packet passes. It fails if the expression asks for what the packets of
-// a link type do not have: with a pcapfilter.Error, or a LinkError.
+// a link type do not have: with an Error, or a LinkError.
 func (f *Filter) Keep(p *capture.Packet) (bool, error) {
-	link := pcapfilter.LinkOf(p.Link, p.Data)
+	link := LinkOf(p.Link, p.Data)
 	program := f.programs[link]
 	if program == nil {
 		var err error
@@ -45,19 +50,19 @@ func (f *Filter) Keep(p *capture.Packet) (bool, error) {
 	return program.Match(p.Data, p.Wire) > 0, nil
 }
 
-func (f *Filter) compile(link uint16) (*pcapfilter.Program, error) {
-	at, known := pcapfilter.File(link)
+func (f *Filter) compile(link uint16) (*Program, error) {
+	at, known := File(link)
 	if known && f.expr != nil {
 		return f.expr.Compile(at, capture.MaxCaptured)
 	}
-	if !HasLibpcap {
+	if f.libpcap == nil {
 		return nil, &LinkError{Text: f.text, Link: link}
 	}
-	raw, err := CompileFilter(link, f.text)
+	raw, err := f.libpcap(link, f.text)
 	if err != nil {
 		return nil, &LinkError{Text: f.text, Link: link, Err: err}
 	}
-	return pcapfilter.NewProgram(raw)
+	return NewProgram(raw)
 }
 
 // LinkError is that there is no filter for the packets of a link type.
