@@ -27,6 +27,7 @@ func TestLog(t *testing.T) {
 		{"secret is empty", `ffffffff "SL 07/05/2008 - 19:13:44: x" 00`, dissect.Certain, &typeLogSecret, []*dissect.Def{&defLine}, []*dissect.Def{&defLogSecret}},
 		{"secret and password", logRcon, dissect.Certain, &typeLogSecret, []*dissect.Def{&defLogSecret, &defLine, &defLineSecret}, nil},
 		{"end twice", logPlain + `0a00`, dissect.Certain, &typeLog, []*dissect.Def{&defLogEnd}, []*dissect.Def{&dissect.Trailing}},
+		{"nothing is padded", `ffffffff "RL 7/5/2026 - 9:13:4: x" 00`, dissect.Certain, &typeLog, []*dissect.Def{&defLine}, []*dissect.Def{&defLogEnd}},
 		{"no end", `ffffffff "RL 07/05/2008 - 19:13:44: x"`, dissect.Certain, &typeLog, []*dissect.Def{&defLine}, []*dissect.Def{&defLogEnd}},
 		{"password after the end", logPlain + `"rcon_password x"`, dissect.Certain, &typeLog, []*dissect.Def{&defLogBehind}, []*dissect.Def{&dissect.Trailing}},
 		{"no date", `ffffffff "RL some text" 00`, dissect.No, &typeLog, nil, []*dissect.Def{&defLogSecret}},

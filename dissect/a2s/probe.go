@@ -293,7 +293,7 @@ func isMisnamed(body []byte, length int, asked dissect.Asked) bool {
 func (p *probe) rateLog(op byte) dissect.Confidence {
 	const enough = len("L 07/") // of the date, where the capture ends within it
 	switch {
-	case op == opLog && len(p.b) >= console.LogLineLen && console.IsLogLine(p.b):
+	case op == opLog && console.IsWholeLogLine(p.b):
 		return dissect.Certain
 	case op == opLogSecret && console.FindLogLine(p.b) >= 0:
 		return dissect.Certain

@@ -140,7 +140,7 @@ end
 
 local function rateLog(p)
 	local b = p.b
-	if #b >= logLineLen and isLogLine(b) then return CERTAIN end
+	if isWholeLogLine(b) then return CERTAIN end
 	return p.cut and #b >= 6 and isLogLine(b) and LIKELY or NO
 end
 

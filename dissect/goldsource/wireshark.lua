@@ -115,7 +115,7 @@ end
 
 local function rateLog(t, rest)
 	if rest:sub(1, 1) ~= " " or not isLogLine(rest:sub(2)) then return NO end
-	if #rest > logLineLen then return CERTAIN, T.LOG end
+	if isWholeLogLine(rest:sub(2)) then return CERTAIN, T.LOG end
 	if not t.cut then return NO end
 	return #rest > 6 and LIKELY or MAYBE, T.LOG
 end

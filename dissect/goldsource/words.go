@@ -229,7 +229,7 @@ func rateLog(t text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	switch {
 	case len(rest) == 0 || rest[0] != ' ' || !console.IsLogLine(rest[1:]):
 		return dissect.No, nil
-	case len(rest) > console.LogLineLen:
+	case console.IsWholeLogLine(rest[1:]):
 		return dissect.Certain, &typeLog
 	case t.cut() && len(rest) > enough:
 		return dissect.Likely, &typeLog

@@ -9,22 +9,38 @@ import (
 	_ "embed"
 )
 
-// logPattern is how a log line starts; a 0 stands for any digit. Engines of both
-// families write it, after whatever opcode.
-const logPattern = "L 00/00/0000 - 00:00:00: "
+// logPattern is how a log line starts: 9 stands for one digit or two, as some games pad no number, 0 for one.
+// Engines of both families write it, after whatever opcode.
+const logPattern = "L 9/9/0000 - 9:9:9: "
 
-// LogLineLen is how many bytes of a line IsLogLine needs for a certain answer.
-const LogLineLen = len(logPattern)
-
-// IsLogLine reports whether b starts as a log line does. Of a b shorter than
-// LogLineLen it compares what is there.
-func IsLogLine(b []byte) bool {
-	for i := range min(len(b), len(logPattern)) {
-		if p := logPattern[i]; b[i] != p && (p != '0' || !isDigit(b[i])) {
-			return false
+// matchLogLine compares b with the start of a log line. It reports whether all of b that can belong to one does, and
+// whether that is the whole start.
+func matchLogLine(b []byte) (matches, isWhole bool) {
+	i := 0
+	for _, p := range []byte(logPattern) {
+		switch {
+		case i == len(b):
+			return true, false
+		case b[i] != p && (p != '0' && p != '9' || !isDigit(b[i])):
+			return false, false
+		case p == '9' && i+1 < len(b) && isDigit(b[i+1]):
+			i++
 		}
+		i++
 	}
-	return true
+	return true, true
+}
+
+// IsLogLine reports whether b starts as a log line does, as far as b goes.
+func IsLogLine(b []byte) bool {
+	matches, _ := matchLogLine(b)
+	return matches
+}
+
+// IsWholeLogLine reports whether b has the whole start of a log line.
+func IsWholeLogLine(b []byte) bool {
+	_, isWhole := matchLogLine(b)
+	return isWhole
 }
 
 // FindLogLine returns the offset of the first whole start of a log line in b,
@@ -32,10 +48,10 @@ func IsLogLine(b []byte) bool {
 func FindLogLine(b []byte) int {
 	for at := 0; ; at++ {
 		i := bytes.IndexByte(b[at:], logPattern[0])
-		if i < 0 || len(b)-at-i < len(logPattern) {
+		if i < 0 {
 			return -1
 		}
-		if at += i; IsLogLine(b[at:]) {
+		if at += i; IsWholeLogLine(b[at:]) {
 			return at
 		}
 	}

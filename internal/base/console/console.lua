@@ -97,15 +97,16 @@ local function findSecret(b, said, isCut)
 	return lo
 end
 
--- Log lines begin so, in all engines.
-local logLine = "L %d%d/%d%d/%d%d%d%d %- %d%d:%d%d:%d%d: "
-local logLineLen = 25
+-- Log lines begin so, in all engines; some games pad no number.
+local logLine = "L %d%d?/%d%d?/%d%d%d%d %- %d%d?:%d%d?:%d%d?: "
+
+local function isWholeLogLine(b) return b:find("^" .. logLine) ~= nil end
 
 -- isLogLine reports whether b starts as a log line does, as far as it goes.
 local function isLogLine(b)
-	if #b >= logLineLen then return b:find("^" .. logLine) ~= nil end
-	local like = "L 00/00/0000 - 00:00:00: "
-	return b:gsub("%d", "0") == like:sub(1, #b)
+	if isWholeLogLine(b) then return true end
+	local head = b:gsub("%d+", "0")
+	return head == ("L 0/0/0 - 0:0:0: "):sub(1, #head)
 end
 
 local function isChallenge(s) return s:find("^%d+$") and #s <= 10 and tonumber(s) < 4294967296 end

@@ -150,6 +150,8 @@ func TestLogLine(t *testing.T) {
 		{"after a secret", "12345L 07/05/2008 - 19:13:44: World", 5},
 		{"after a secret with the letter", "L LL 07/05/2008 - 19:13:44: World", 3},
 		{"cut in the date", "12345L 07/05/2008 - 19:13", -1},
+		{"numbers that nothing pads", "12345L 7/5/2026 - 9:3:4: World", 5},
+		{"three digits", "L 007/05/2008 - 19:13:44: World", -1},
 		{"no date", "L 07/05/2008 - 19:13:xx: World", -1},
 		{"empty", "", -1},
 	} {
@@ -157,7 +159,7 @@ func TestLogLine(t *testing.T) {
 			t.Errorf("%s\ngot  %d\nwant %d", tc.name, got, tc.want)
 		}
 	}
-	if !IsLogLine([]byte("L 07/05")) || IsLogLine([]byte("L 07.05")) {
+	if !IsLogLine([]byte("L 07/05")) || IsLogLine([]byte("L 07.05")) || !IsLogLine([]byte("L 7/5/2026 - 9")) || IsWholeLogLine([]byte("L 7/5/2026 - 9:3:4:")) {
 		t.Error("a start that is cut is judged wrongly")
 	}
 }
