@@ -39,6 +39,7 @@ const (
 	GameVersion
 	Tags
 	TagPlayerCount // the players once more, among the tags
+	TagMaxPlayers  // and the slots
 	ServerID       // that the server is registered by, see Def.IsNobody
 	ReplyForm      // which optional fields the reply has
 	ListCount      // how many players a list declares
@@ -47,6 +48,17 @@ const (
 	PlayerTime // for which the player has been there, in seconds; not positive if that is unknown
 	GamePort   // where players join
 )
+
+// inTags returns the role of what a game writes into its tags once more; NoRole if there is none.
+func (r Role) inTags() Role {
+	switch r {
+	case PlayerCount:
+		return TagPlayerCount
+	case MaxPlayers:
+		return TagMaxPlayers
+	}
+	return NoRole
+}
 
 // DefFlags refine a Def.
 type DefFlags uint8

@@ -178,6 +178,22 @@ func (m *Message) Sent(f *Field) int {
 	return int(f.Len)
 }
 
+// Tells returns the index of the field that tells most of what field i does: of a count that the message has
+// once more among its tags, the higher one. A count of one byte wraps, and games write the true one there.
+func (m *Message) Tells(i int) int {
+	f := &m.Fields[i]
+	again := f.Def.Role.inTags()
+	if again == NoRole || f.Def.Kind == Text {
+		return i
+	}
+	for j := range m.Fields {
+		if x := &m.Fields[j]; x.Def.Role == again && x.Flags&Cut == 0 && x.Num > f.Num {
+			return j
+		}
+	}
+	return i
+}
+
 // AppendAddr appends the value of an Addr field as people write it.
 func (m *Message) AppendAddr(dst []byte, f *Field) []byte {
 	a, port, ok := m.Addr(f)

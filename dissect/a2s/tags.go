@@ -164,7 +164,7 @@ var (
 	defWord  = dissect.Def{Name: "a2s.info.tags.words.word", Label: "word", Kind: dissect.Text, Doc: "one of them"}
 
 	defTagPlayers    = dissect.Def{Name: "a2s.info.tags.players", Role: dissect.TagPlayerCount, Label: "players", Kind: dissect.Uint, Doc: "Rust: players, counted with more than one byte"}
-	defTagMaxPlayers = dissect.Def{Name: "a2s.info.tags.max_players", Label: "max_players", Kind: dissect.Uint, Doc: "Rust: slots, counted with more than one byte"}
+	defTagMaxPlayers = dissect.Def{Name: "a2s.info.tags.max_players", Role: dissect.TagMaxPlayers, Label: "max_players", Kind: dissect.Uint, Doc: "Rust: slots, counted with more than one byte"}
 	defTagQueue      = dissect.Def{Name: "a2s.info.tags.queue", Role: dissect.QueueLength, Label: "queue", Kind: dissect.Uint, Doc: "Rust, DayZ: players who wait for a slot"}
 	defTagProtocol   = dissect.Def{Name: "a2s.info.tags.protocol", Label: "protocol", Kind: dissect.Uint, Doc: "Rust: network protocol of the game"}
 	defTagBorn       = dissect.Def{Name: "a2s.info.tags.born", Label: "born", Kind: dissect.Uint, Doc: "Rust: when the map began, in seconds since 1970"}

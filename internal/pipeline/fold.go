@@ -513,7 +513,7 @@ func (s *segment) copySpan(from *segment, x *span) {
 // postOf returns what a server reports of itself in m, by the roles of the fields, and
 // whether m has any such field.
 func postOf(m *dissect.Message) (post track.ServerInfo, ok bool) {
-	post = track.ServerInfo{Players: -1, Max: -1}
+	post = track.NoServerInfo()
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		if f.Def.Role == dissect.NoRole || f.Flags&dissect.Cut != 0 {
@@ -526,9 +526,13 @@ func postOf(m *dissect.Message) (post track.ServerInfo, ok bool) {
 		case dissect.MapName:
 			post.Map.Set(m.Bytes(f))
 		case dissect.PlayerCount:
-			post.Players = countOf(m, f)
+			post.Players = countOf(m, &m.Fields[m.Tells(i)])
 		case dissect.MaxPlayers:
-			post.Max = countOf(m, f)
+			post.Max = countOf(m, &m.Fields[m.Tells(i)])
+		case dissect.BotCount:
+			post.Bots = countOf(m, f)
+		case dissect.QueueLength:
+			post.Queue = countOf(m, f)
 		}
 	}
 	return post, ok
@@ -550,10 +554,6 @@ func profileOf(m *dissect.Message) (p track.Profile, ok bool) {
 			p.Version.Set(m.Bytes(f))
 		case dissect.Tags:
 			p.Tags.Set(m.Bytes(f))
-		case dissect.BotCount:
-			p.Bots = countOf(m, f)
-		case dissect.QueueLength:
-			p.Queue = countOf(m, f)
 		}
 	}
 	return p, true

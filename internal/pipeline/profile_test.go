@@ -42,7 +42,7 @@ func TestProfiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(p.got) != 10 || p.got[0] != `1 198.18.0.1:28015 name 3 of 32, 1 bots, queue 7, 2.5, "mp100,cp3,qp7"` {
+		if len(p.got) != 10 || p.got[0] != `1 198.18.0.1:28015 name 3 of 100, 1 bots, queue 7, 2.5, "mp100,cp3,qp7"` {
 			t.Errorf("%d goroutines: got %d, %q", jobs, len(p.got), p.got[0])
 		}
 		if first == nil {
@@ -62,7 +62,7 @@ func TestProfileInTunnel(t *testing.T) {
 	if _, err := Run(t.Context(), Config{Source: open(t, sourced(t, in)), Registry: protos.Registry(t), Jobs: 1, Watchers: []track.Watcher{p}}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{`1 198.18.0.1:27015 name 3 of 32, 1 bots, queue -1, 2.5, ""`}; !slices.Equal(p.got, want) {
+	if want := []string{`1 198.18.0.1:27015 name 3 of 100, 1 bots, queue -1, 2.5, ""`}; !slices.Equal(p.got, want) {
 		t.Errorf("got  %q\nwant %q", p.got, want)
 	}
 }

@@ -83,9 +83,14 @@ type PlayerList struct {
 // ServerInfo is what a server reports of itself in a reply: the start of its texts, as they
 // came from the network.
 type ServerInfo struct {
-	Name, Map    ShortText
-	Players, Max int32 // -1 if the reply does not contain it
+	Name, Map ShortText
+	// Players are as the tags have them where these say more than a count of one byte; of what the reply does
+	// not contain, -1.
+	Players, Max, Bots, Queue int32
 }
+
+// NoServerInfo is the ServerInfo of a server that has reported nothing.
+func NoServerInfo() ServerInfo { return ServerInfo{Players: -1, Max: -1, Bots: -1, Queue: -1} }
 
 // Merge adds what another reply of the server says: each reply has a part of it.
 func (i *ServerInfo) Merge(from *ServerInfo) {
@@ -93,18 +98,19 @@ func (i *ServerInfo) Merge(from *ServerInfo) {
 	i.Map.replace(&from.Map)
 	replaceCount(&i.Players, from.Players)
 	replaceCount(&i.Max, from.Max)
+	replaceCount(&i.Bots, from.Bots)
+	replaceCount(&i.Queue, from.Queue)
 }
 
 // Profile is ServerInfo with what a list of servers shows besides.
 type Profile struct {
 	ServerInfo
 	Version, Tags ShortText
-	Bots, Queue   int32 // -1 if the reply does not contain it
 }
 
 // NoProfile is the Profile of a server that has reported nothing.
 func NoProfile() Profile {
-	return Profile{ServerInfo: ServerInfo{Players: -1, Max: -1}, Bots: -1, Queue: -1}
+	return Profile{ServerInfo: NoServerInfo()}
 }
 
 // Merge adds what another reply of the server says.
@@ -112,8 +118,6 @@ func (p *Profile) Merge(from *Profile) {
 	p.ServerInfo.Merge(&from.ServerInfo)
 	p.Version.replace(&from.Version)
 	p.Tags.replace(&from.Tags)
-	replaceCount(&p.Bots, from.Bots)
-	replaceCount(&p.Queue, from.Queue)
 }
 
 // replaceCount replaces a count by a later one, if there is one.

@@ -554,7 +554,7 @@ func loadRole(r dissect.Role) test {
 			case f.Def.Role != r:
 				continue
 			case f.Def.Kind != dissect.Text:
-				m.v.num = f.Num
+				m.v.num = m.msg.Fields[m.msg.Tells(i)].Num
 				return isNumber && f.Flags&dissect.Cut == 0
 			case isNumber:
 				n, ok := parseDecimal(m.msg.Bytes(f))

@@ -107,7 +107,7 @@ func (r *Renderer) appendCell(dst []byte, e *render.Event, c *Column) []byte {
 	case metaRole:
 		for i := range m.Fields {
 			if m.Fields[i].Def.Role == c.role {
-				return r.appendValue(dst, m, i)
+				return r.appendValue(dst, m, m.Tells(i))
 			}
 		}
 		return dst

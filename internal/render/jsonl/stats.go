@@ -305,6 +305,12 @@ func (w *writer) writePosted(s *stats.Server) {
 	if s.Max >= 0 {
 		w.uint("max_players", uint64(s.Max))
 	}
+	if s.Bots > 0 {
+		w.uint("bots", uint64(s.Bots))
+	}
+	if s.Queue > 0 {
+		w.uint("queue", uint64(s.Queue))
+	}
 }
 
 // writeProgram writes the name of the program that shows signs and, if it is known, how sure that

@@ -63,7 +63,7 @@ var program = []member{trial("name", text, "of the program"), trial("confidence"
 
 func serverShape() shape {
 	return withBytes(object(must("server", text, "address and port"), trial("inside", list(text), "addresses that the capturing host translates it to"), may("name", text, "as the server says"), may("map", text, "as the server says"), may("players", count, "as the server says"),
-		may("max_players", count, "as the server says"), must("requests", count, "to it"), must("replies", count, "of it"), must("answered", count, "requests that were answered"),
+		may("max_players", count, "as the server says"), trial("bots", count, "of the players, if there are some"), trial("queue", count, "players who wait for a slot, if there are some"), must("requests", count, "to it"), must("replies", count, "of it"), must("answered", count, "requests that were answered"),
 		must("unanswered", count, "requests that were not"), trial("replied", count, "requests with any reply, a challenge included"),
 		trial("proven", count, "requests that brought back a challenge of this server, and are decided"), trial("proven_served", count, "of these, got what they asked for"), must("late", count, "answers after the wait"), may("icmp_errors", count, "errors about its port"),
 		must("bytes_in", count, "payload of requests"), must("bytes_out", count, "payload of replies"), must("wire_in", count, "frames of requests"), must("wire_out", count, "frames of replies"),

@@ -389,6 +389,7 @@ func (p *page) writeSummary(except *dissect.Def) {
 		if i < 0 || d == except {
 			continue
 		}
+		i = p.m.Tells(i)
 		lo := len(p.dst)
 		p.dst = append(append(p.dst, d.Key()...), '=')
 		if n := p.m.Pieces(i); n > 1 {

@@ -108,6 +108,7 @@ func (l *Line) appendSummary(dst []byte, m *dissect.Message) []byte {
 		if i < 0 {
 			continue
 		}
+		i = m.Tells(i)
 		dst = append(append(dst, ' '), c.name.on...)
 		dst = append(append(dst, d.Key()...), '=')
 		dst = append(append(dst, c.name.off...), c.value.on...)

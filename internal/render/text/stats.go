@@ -455,6 +455,12 @@ func serverNote(s *stats.Server, inner []netip.AddrPort) string {
 	case s.Players >= 0 && s.HasInfo:
 		words = append(words, fmt.Sprintf("%d players", s.Players))
 	}
+	if s.HasInfo && s.Bots > 0 {
+		words = append(words, digits.Counted(uint64(s.Bots), "bot"))
+	}
+	if s.HasInfo && s.Queue > 0 {
+		words = append(words, grouped(uint64(s.Queue))+" waiting")
+	}
 	if s.Late > 0 {
 		words = append(words, grouped(s.Late)+" late")
 	}

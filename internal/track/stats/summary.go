@@ -89,10 +89,10 @@ type Server struct {
 
 	// HasInfo is set if the server reported something of itself. Then Name and Map
 	// are the start of its latest texts, as they came from the network, and
-	// Players and Max are -1 if it did not report them.
-	HasInfo      bool
-	Name, Map    []byte
-	Players, Max int32
+	// the counts are -1 if it did not report them.
+	HasInfo                   bool
+	Name, Map                 []byte
+	Players, Max, Bots, Queue int32
 
 	// Challenged counts answers to information requests that brought a challenge, of this
 	// exchange or an earlier one; Unchallenged those to plain requests.
@@ -275,7 +275,7 @@ func (r *rankedServer) summarize() Server {
 		Addr: r.end, Requests: s.in.n, Replies: s.out.n,
 		Answered: s.answered, Unanswered: s.unanswered, Fates: s.fates, Late: s.late,
 		BytesIn: s.in.bytes, BytesOut: s.out.bytes, WireIn: s.in.wire, WireOut: s.out.wire,
-		HasInfo: s.hasInfo, Players: s.info.Players, Max: s.info.Max, Challenged: s.challenged, Unchallenged: s.unchallenged, ICMPErrors: s.icmpErrors,
+		HasInfo: s.hasInfo, Players: s.info.Players, Max: s.info.Max, Bots: s.info.Bots, Queue: s.info.Queue, Challenged: s.challenged, Unchallenged: s.unchallenged, ICMPErrors: s.icmpErrors,
 		Response: s.response.summarize(), Challenge: s.challenge.mean(), Train: s.train.mean(),
 	}
 	if s.hasInfo {

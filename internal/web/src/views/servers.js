@@ -59,6 +59,8 @@ function About({ s, row }) {
   return html`<${Facts} of=${[
     ["Map", s?.map && html`<${Wire} text=${s.map} />`],
     ["Players", s?.players != null && players({ players: s.players, max: s.max_players })],
+    ["Bots", s?.bots > 0 && formatCount(s.bots)],
+    ["Waiting", s?.queue > 0 && formatCount(s.queue)],
     ["Asks for a challenge", s?.challenged],
     ["Requests", formatCount(row.requests ?? 0)],
     ["Got any reply", row.any != null && formatShare(row.any)],
