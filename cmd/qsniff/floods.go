@@ -46,6 +46,7 @@ type floodsOptions struct {
 	replay     string
 	proven     bool
 	expiry     time.Duration
+	rules      string
 	limits     flood.Thresholds
 	asked      rules.Invocation
 }
@@ -79,6 +80,7 @@ func newFloods() *analysis {
   qsniff floods --explain                           all rules, all thresholds
   qsniff floods --explain -o toml > floods.toml     a file to change them
   qsniff floods -i eth0                             as it happens, until Ctrl-C
+  qsniff floods -i eth0 --rules attack.nft          and the rules, while it goes on
   qsniff floods -i eth0 -o nft > attack.nft         the rules at Ctrl-C
   tcpdump -U -w - udp | qsniff floods -             of what another program captures`,
 		opts:  &o.readOptions,
@@ -123,7 +125,8 @@ that --thresholds names: qsniff floods --explain -o toml prints one with all of 
 
 With -i it captures on interfaces, as qsniff live does, until Ctrl-C. A terminal shows the
 report so far, drawn anew with each event of an incident; elsewhere each event appends a
-block. Ctrl-C prints the whole report, with rules to paste.
+block. Ctrl-C prints the whole report, with rules to paste. --rules FILE writes them while
+it goes on: when an attack is sure, and again as they change, for "sudo nft -f FILE".
 
 Ctrl-C prints what was found so far; the first line then says how far the run came. With
 -o json each incident is a line, written when it is over, and the last line has
@@ -161,6 +164,7 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 	f.DurationVar(&o.expiry, "expire", o.expiry, "nft, iptables, xdp-filter: rules match for this `TIME` after they were loaded (0: until they are removed)")
 	f.Var(cli.OneOf(&o.failOn, levels...), "fail-on", "exit with status 3 if there is an incident of this level or above")
 	f.StringVar(&o.replay, "limits", "", "replay `NAME|per=,global=,window=`: rehlds, source, source-late, csgo, or numbers")
+	registerRules(cmd, &o.rules)
 	o.registerCapture(cmd, " in place of reading FILE")
 	o.registerInput(cmd)
 	propose(cmd, "limits", completeLimits)
@@ -178,6 +182,8 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case o.isLive() && o.replay != "":
 		return &usageError{errors.New("--limits does not go with -i"), "it replays captures: qsniff live -i IFACE -w FILE makes one"}
+	case o.rules != "" && !o.isLive():
+		return &usageError{errors.New("--rules goes with -i"), "of a capture: qsniff floods -o nft FILE > attack.nft"}
 	case o.output == formTOML && (!o.explain || len(args) > 0 || o.isLive()):
 		return &usageError{errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml"}
 	case o.printsRules() && o.explain:
@@ -225,7 +231,7 @@ func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) rules.Invo
 	for _, name := range o.interfaces {
 		files = append(files, "-i", name)
 	}
-	return rules.Invocation{Captures: cli.Quote(files...), Flags: cli.Quote(words...)}
+	return rules.Invocation{Captures: cli.Quote(files...), Flags: cli.Quote(words...), IsLive: o.isLive(), Written: o.rules}
 }
 
 // printRules prints all rules and thresholds.
@@ -245,13 +251,21 @@ func (o *floodsOptions) printRules(out io.Writer) error {
 // findFloods reads captures, or captures until the user ends it, and prints the incidents. Live, text is printed as
 // incidents come, and then all of them.
 func findFloods(ctx context.Context, opts *floodsOptions, args []string, io streams) error {
+	out := newFloodOutput(opts, io.out)
+	file, err := newRulesFile(opts.rules, opts.asked, opts.expiry, out.isOurs, func(format string, args ...any) { fmt.Fprintf(io.err, "qsniff: "+format+"\n", args...) })
+	if err != nil {
+		return err
+	}
 	j, err := opts.openJob(ctx, args, io)
 	if err != nil {
 		return err
 	}
 	defer j.release()
-	out := newFloodOutput(opts, io.out)
 	d := opts.newDetector(j.cfg.Registry, opts.limits, opts.expiry)
+	if file != nil {
+		d.AddObserver(file.observe)
+		j.live.rules = opts.rules
+	}
 	d.AddObserver(out.observe)
 	d.CountOthersAt(opts.ours.HasHost)
 	j.cfg.Watchers = append([]track.Watcher{&out.seen, d}, out.watchProofs()...)

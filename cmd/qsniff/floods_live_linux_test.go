@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,13 +12,18 @@ import (
 
 // TestFloodsLive: floods -i appends a block when an attack is detected, and at Ctrl-C prints
 // the whole report, which begins with how far it came and ends with the verdict. As JSON, an
-// incident is a line, and --fail-on sets the status.
+// incident is a line, and --fail-on sets the status. --rules writes what nft takes once the attack is
+// sure, and nothing before.
 func TestFloodsLive(t *testing.T) {
 	t.Parallel()
 	server, clients := cable(t)
 	server.Serve(t, gameAddr, gameServer())
 	page := sniffWith(t, server, "floods", "--utc", "-f", "udp port 27015").collect()
-	lines := sniffWith(t, server, "floods", "-o", "json", "--fail-on", "alert").collect()
+	file := filepath.Join(t.TempDir(), "attack.nft")
+	lines := sniffWith(t, server, "floods", "-o", "json", "--fail-on", "alert", "--rules", file).collect()
+	if _, err := os.Stat(file); err == nil {
+		t.Error("rules without an attack")
+	}
 	conn := clients.Dial(t, gameAddr)
 	cameIn := page.watch(func(_ int, text string) bool { return strings.Contains(text, "! alert FLOOD  flood_few at") })
 	timing.Await(t, "an alert", func() bool { // some 600 queries a second
@@ -51,7 +57,15 @@ func TestFloodsLive(t *testing.T) {
 	if said := page.said(); !strings.Contains(said, " queries, ") || !strings.Contains(said, ", 1 incident; dropped: ") || strings.Contains(said, "next: ") {
 		t.Errorf("said %s", said)
 	}
+	timing.Await(t, "the rules in their file", func() bool {
+		b, _ := os.ReadFile(file)
+		return strings.HasPrefix(string(b), "# Rules of qsniff for nftables, made from -i ") && strings.Contains(string(b), "\n# load:   sudo nft -f "+file+"\n") &&
+			strings.Contains(string(b), "jump target1") && strings.HasSuffix(string(b), "}\n")
+	})
 	status, _ := lines.end(t, os.Interrupt)
+	if said := lines.said(); !strings.Contains(said, "\nqsniff: load: sudo nft -f "+file+"\nqsniff: undo: sudo nft delete table inet qsniff\n") {
+		t.Errorf("said %s", said)
+	}
 	all := <-lines.output
 	if status != exitFailOnReached || len(all) != 2 || !strings.HasPrefix(all[0].text, `{"schema":2,"record":"incident",`) || !strings.HasPrefix(all[1].text, `{"schema":1,"record":"interrupted",`) {
 		t.Errorf("status %d, lines %v, said %s", status, all, lines.said())

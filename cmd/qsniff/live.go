@@ -306,6 +306,7 @@ const lingering = time.Second
 // liveRun is an open live capture and its decoding.
 type liveRun struct {
 	opts   *liveOptions
+	rules  string           // file that rules are written to; empty: none
 	auto   *live.AutoFilter // nil: none
 	tap    *keep.Tap
 	keeper *keep.Keeper // nil: packets are only decoded
@@ -490,6 +491,9 @@ func (l *liveRun) enterSandbox() error {
 		return nil
 	}
 	p, err := l.sandboxPolicy()
+	if err == nil {
+		err = allowRules(&p, l.rules)
+	}
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ type topOptions struct {
 	readOptions
 	speed      string
 	thresholds string
+	rules      string
 	maxServers int
 
 	// What flags name, read and parsed.
@@ -76,6 +77,7 @@ func newTop(io streams) *cobra.Command {
 	f.StringVar(&opts.speed, "speed", "1", "play a capture `N` times as fast, from 0.25 to 1000, or max")
 	f.BoolVar(&opts.follow, "follow", false, followHelp)
 	f.BoolVar(&opts.utc, "utc", false, "times in UTC instead of local time")
+	registerRules(cmd, &opts.rules)
 	f.StringVar(&opts.thresholds, "thresholds", "", "take thresholds of floods from `FILE.toml`")
 	f.IntVar(&opts.maxServers, "max-servers", monitor.DefaultServers, "so many servers that --servers does not name get rows of their own, at most `N`")
 	opts.registerServers(cmd, "show these servers, and floods at them, only")
@@ -112,6 +114,9 @@ Columns and their order are kept in top.toml in the folder qsniff of $XDG_CONFIG
 needs 80 columns and 24 lines for all that it says; without colours (NO_COLOR) and without
 UTF-8 it says the same. Secrets are not shown.
 
+With --rules FILE the rules against an attack are written when it is sure, and again as they
+change; the verdict then says how to load them and to remove them. qsniff loads nothing.
+
 Once everything is open, the program gives up what it does not need any more, as qsniff
 live does; w writes into the current folder.
 
@@ -125,6 +130,8 @@ func (o *topOptions) prepare(args []string, io streams) error {
 		return &usageError{errors.New("top: neither an interface nor a capture given"), "name an interface after -i, or a capture; qsniff interfaces lists the interfaces"}
 	case o.isLive() && len(args) > 0:
 		return &usageError{errors.New("top captures on interfaces or reads a capture, not both"), "leave out -i, or " + args[0]}
+	case o.rules != "" && !o.isLive():
+		return &usageError{errors.New("--rules goes with -i"), "of a capture: qsniff floods -o nft FILE > attack.nft"}
 	case slices.Contains(args, stdin):
 		return &usageError{errors.New("top: standard input is for the keys"), "write the packets to a file, and read that with --follow: tcpdump -U -w FILE; qsniff stats - reads standard input"}
 	case o.maxServers < 0 || o.maxServers > monitor.MostServers:
@@ -213,6 +220,7 @@ func runTop(ctx context.Context, opts *topOptions, args []string, io streams) er
 	for _, name := range opts.interfaces {
 		t.asked.Captures = strings.TrimSpace(t.asked.Captures + " -i " + cli.Quote(name))
 	}
+	t.asked.IsLive, t.asked.Written = opts.isLive(), opts.rules
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	t.ctx = run
@@ -280,7 +288,10 @@ func (t *topRun) enterSandbox(settings string) error {
 	}
 	p.Write = append(p.Write, topFolders(settings)...)
 	var err error
-	if p.User, err = sandbox.OwnerOf("."); err != nil {
+	if p.User, err = sandbox.OwnerOf("."); err == nil {
+		err = allowRules(&p, t.opts.rules)
+	}
+	if err != nil {
 		return err
 	}
 	_, err = sandbox.Enter(p)
@@ -310,6 +321,15 @@ func (t *topRun) begin(speed float64, isPaused bool, until int64) (*session, err
 	mayList := t.opts.ours.Has // without --servers, any: whoever looks may be on the way to the servers
 	if t.opts.ours == nil {
 		mayList = nil
+	}
+	file, err := newRulesFile(t.opts.rules, t.asked, advice.DefaultExpiry, func(in *flood.Incident) bool { return in.IsAt(t.opts.ours) },
+		func(format string, args ...any) { fmt.Fprintf(t.notes, "qsniff: "+format+"\n", args...) })
+	if err != nil {
+		s.stop()
+		return nil, err
+	}
+	if file != nil {
+		d.AddObserver(file.observe)
 	}
 	s.feed = top.NewFeed(&s.cfg, monitor.Options{Servers: t.opts.ours.Ends(), MayList: mayList, MaxServers: t.opts.maxServers, Scale: t.opts.scale(), Clock: monotonic},
 		d.Detector, func(in *flood.Incident) bool { return in.IsAt(t.opts.ours) }, t.store)

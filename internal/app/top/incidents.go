@@ -228,6 +228,9 @@ func (m *Model) verdict() (first, second string) {
 	if n > 1 {
 		first += fmt.Sprintf("; and %d more", n-1)
 	}
+	if m.opt.Asked.Written != "" && in.Level == flood.Alert && in.Advice.Rules != nil {
+		return levelStyle(in.Level).Render(first), "Do: " + m.opt.Asked.LoadNFT() + "   Undo: sudo nft delete table inet qsniff"
+	}
 	return levelStyle(in.Level).Render(first), "Do: i has evidence and lines to paste. " + firstSentence(in.Kind.Doc().Do)
 }
 

@@ -29,6 +29,32 @@ type Input struct {
 type Invocation struct {
 	Captures string // "evening.pcap 'my capture.pcap'"
 	Flags    string // those that choose incidents and rules: "--servers 198.51.100.0/24"
+	// IsLive is set of a capture that goes on: no command prints the same again, and a pipe that is fed by one
+	// ends with it before anything is loaded.
+	IsLive  bool
+	Written string // the file that the rules for nft are written to meanwhile; empty: none
+}
+
+// LoadNFT returns the command that loads the rules for nft.
+func (v *Invocation) LoadNFT() string {
+	if v.IsLive {
+		return "sudo nft -f " + cmp.Or(v.Written, "attack.nft")
+	}
+	return v.Floods("nft") + " | sudo nft -f -"
+}
+
+// RunScript returns the command that runs a script that -o names, with an argument if there is one.
+func (v *Invocation) RunScript(form, arg string) string {
+	words := []string{v.Floods(form), "| sudo sh"}
+	if v.IsLive {
+		words = []string{"sudo sh attack.sh"}
+	} else if arg != "" {
+		words = append(words, "-s")
+	}
+	if arg != "" {
+		words = append(words, arg)
+	}
+	return strings.Join(words, " ")
 }
 
 // Floods returns the command that prints these incidents, or rules against them, in a form

@@ -107,7 +107,7 @@ func needsPeers(in flood.Incident) bool {
 
 // writeScript writes the rules for nft as a command that can be pasted, if there are any.
 func (p *floodsPage) writeScript() {
-	if len(p.f.Script) == 0 {
+	if len(p.f.Script) == 0 || p.f.Asked.Written != "" {
 		return
 	}
 	p.writeTitle("Rules", "for all of these together; paste them into a shell, qsniff itself loads none")

@@ -178,8 +178,13 @@ func (p *floodsPage) writeCommands(worst []*flood.Incident) {
 	}
 	p.dst = append(p.dst, '\n')
 	if p.f.IsLive {
+		if p.f.Asked.Written != "" {
+			p.dst = append(p.dst, "DO     "+p.f.Asked.LoadNFT()+"\nUNDO   sudo nft delete table inet qsniff\n"...)
+			p.writeLine(len("UNDO   "), "%s is rewritten as the rules change; qsniff itself loads nothing", p.f.Asked.Written)
+			return
+		}
 		if len(p.f.Script) == 0 {
-			p.writeLine(0, "DO     Ctrl-C, which prints the rules against it")
+			p.writeLine(0, "DO     Ctrl-C, which prints the rules against it; --rules FILE writes them at once")
 			return
 		}
 		p.writeLine(0, "DO     paste the lines below")

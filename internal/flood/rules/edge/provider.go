@@ -318,7 +318,7 @@ func (p *provider) writeMissing() {
 	p.writeText("", "What it cannot do:")
 	p.writeItems(p.missing)
 	p.writeText("", "On the server's host this does:")
-	fmt.Fprintf(&p.buf, "  %s | sudo nft -f -\n", p.f.Asked.Floods("nft"))
+	fmt.Fprintf(&p.buf, "  %s\n", p.f.Asked.LoadNFT())
 }
 
 // writeList writes a list on its own, if it has something.

@@ -88,7 +88,7 @@ func appendMissing(dst []byte, f *rules.Input, why string, missing []string) []b
 		return dst
 	}
 	dst = rules.AppendComment(append(dst, "#\n"...), "# ", "# ", why+" the following. On the server's host this does:")
-	dst = fmt.Appendf(dst, "#   %s | sudo nft -f -\n", f.Asked.Floods("nft"))
+	dst = fmt.Appendf(dst, "#   %s\n", f.Asked.LoadNFT())
 	for _, s := range missing {
 		dst = rules.AppendComment(dst, "#   - ", "#     ", s)
 	}

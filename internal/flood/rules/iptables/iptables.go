@@ -34,16 +34,16 @@ func AppendFloods(dst []byte, f *rules.Input) []byte {
 	}
 	dst = rules.AppendInterrupted(dst, f)
 	dst = fmt.Appendf(dst, "# Rules of qsniff for iptables and ip6tables, made from %s\n", f.Asked.Files())
-	dst = fmt.Appendf(dst, "# load:   %s | sudo sh\n", f.Asked.Floods("iptables"))
+	dst = fmt.Appendf(dst, "# load:   %s\n", f.Asked.RunScript("iptables", ""))
 	dst = append(dst, "#         Again does no harm. The rules of a new report replace these.\n"...)
-	dst = fmt.Appendf(dst, "# undo:   %s | sudo sh -s undo\n", f.Asked.Floods("iptables"))
+	dst = fmt.Appendf(dst, "# undo:   %s\n", f.Asked.RunScript("iptables", "undo"))
 	for _, x := range list {
 		dst = fmt.Appendf(dst, "#         or: sudo %s -t %s -D %s -j %s\n", x.Tool, x.Table, x.Hook, advice.IPTablesChain)
 	}
 	if needsIPSet(list) {
 		dst = append(dst, "# needs:  "+advice.IPSetPackage+", as iptables remembers no addresses by itself\n"...)
 	}
-	dst = fmt.Appendf(dst, "# check:  %s | sudo sh -s check\n", f.Asked.Floods("iptables"))
+	dst = fmt.Appendf(dst, "# check:  %s\n", f.Asked.RunScript("iptables", "check"))
 	dst = rules.AppendExpiry(dst, f)
 	dst = rules.AppendList(dst, f)
 	return appendScript(dst, f, list)

@@ -68,6 +68,9 @@ func appendSet(dst []byte, name, kind string, sources []proof.Source, isMember f
 // Table is the table that rules against floods and the sets of proven addresses are in.
 const Table = advice.Table
 
+// FirstWords begin each file of rules.
+const FirstWords = "# Rules of qsniff for nftables"
+
 // AppendFloods appends the rules against the incidents in f, as one file for nft -f with one
 // table. Comments say how to load and to remove it, and what the rules are. An incident that
 // no rule helps against is a comment, so that nobody takes its absence for calm.
@@ -77,8 +80,8 @@ func AppendFloods(dst []byte, f *rules.Input) []byte {
 		return rules.AppendNone(dst, f)
 	}
 	dst = rules.AppendInterrupted(dst, f)
-	dst = fmt.Appendf(dst, "# Rules of qsniff for nftables, made from %s\n", f.Asked.Files())
-	dst = fmt.Appendf(dst, "# load:   %s | sudo nft -f -\n", f.Asked.Floods("nft"))
+	dst = fmt.Appendf(dst, FirstWords+", made from %s\n", f.Asked.Files())
+	dst = fmt.Appendf(dst, "# load:   %s\n", f.Asked.LoadNFT())
 	dst = append(dst, "#         Again does no harm. The rules of a new report replace these.\n"...)
 	dst = append(dst, replaced(f)...)
 	dst = append(dst, "# undo:   sudo nft delete table inet "+Table+"\n"...)
