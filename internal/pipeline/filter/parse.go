@@ -607,7 +607,7 @@ func (p *parser) parseCall(o *operand) *operand {
 	}
 	defer func() { p.depth-- }()
 	p.advance()
-	o.kind, o.word, o.inner = callOperand, strings.ToLower(o.word), p.parseOperand(false)
+	o.kind, o.word, o.inner = callOperand, lowerASCII(o.word), p.parseOperand(false)
 	o.to = p.next.to
 	p.expect(")")
 	return o
@@ -697,3 +697,13 @@ const (
 	// time by its length, for each name there is. Chosen: no name is as long.
 	maxName = 64
 )
+
+// lowerASCII is strings.ToLower for words of ASCII. Others keep their length, by which an error marks them.
+func lowerASCII(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return s
+		}
+	}
+	return strings.ToLower(s)
+}
