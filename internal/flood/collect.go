@@ -188,8 +188,11 @@ func (x *Seen) Sight(s *track.Sighting) {
 		x.Replies += uint64(s.Count())
 		x.countServer(&s.Src, s.SrcPort, s.ServerHash)
 	case track.IsPart:
-		if s.Flags&track.First != 0 {
-			x.Replies += uint64(s.Count())
+		if s.Flags&track.First == 0 {
+			return
+		}
+		x.Replies += uint64(s.Count())
+		if isServerPort(s.SrcPort) { // a server elsewhere is asked, or sends what has a type
 			x.countServer(&s.Src, s.SrcPort, s.ServerHash)
 		}
 	case track.IsJunk:

@@ -28,6 +28,7 @@ type Detector struct {
 	guessers guessers
 	asked    *sketch.Recent // pairs of client and server, of requests to servers that are not watched closely
 	played   *sketch.Recent // pairs of server and client that the game itself was spoken with
+	part     track.Sighting // see handleJunkPart
 
 	hasBegun bool
 	firstAge int64 // age of the first sighting
@@ -93,6 +94,10 @@ func (d *Detector) Sight(s *track.Sighting) {
 			d.handleRequest(s)
 		}
 	case track.IsReply, track.IsChallenge, track.IsPart:
+		if s.What == track.IsPart && d.isJunkPart(s) {
+			d.handleJunkPart(s)
+			break
+		}
 		d.handleReply(s)
 		if d.own.names != nil {
 			d.own.recordChallenge(s)
@@ -404,6 +409,36 @@ func (d *Detector) handleReply(s *track.Sighting) {
 		d.claims.RecordChallenge(server, s, b.Clock)
 	}
 }
+
+// isJunkPart reports whether a part of a split reply comes to a server that answers queries, and from a port
+// that is none of a server's: replies go to clients, and a reflection brings what servers send. So
+// the receiver is no victim of one, but a server that is sent junk.
+func (d *Detector) isJunkPart(s *track.Sighting) bool {
+	if isServerPort(s.SrcPort) {
+		return false
+	}
+	w := d.servers.receiver(s)
+	return w != nil && w.LastSent != 0 && d.servers.sender(s) == nil && !d.wasAsked(s)
+}
+
+// isServerPort reports whether servers of the engines that split replies are usually at a port.
+func isServerPort(port uint16) bool { return port >= firstServerPort && port <= lastServerPort }
+
+// handleJunkPart handles such a part as any datagram of no known protocol. Its hashes take the sender for the
+// server, so it gets others.
+func (d *Detector) handleJunkPart(s *track.Sighting) {
+	d.part = *s
+	d.part.What = track.IsOther
+	d.part.ClientHash, d.part.ServerHash = d.book.key.HashHost(&s.Src), d.servers.receiver(s).Hash
+	d.handleOther(&d.part)
+}
+
+const (
+	// firstServerPort to lastServerPort are where servers of the engines that split replies usually are: a
+	// host has them one after another from 27015 on, and proxies and HLTV below and above.
+	firstServerPort = 27000
+	lastServerPort  = 27200
+)
 
 // handleJunk counts a datagram that begins like a query and is nothing known at its receiver,
 // unless a server that is watched closely sent it.

@@ -206,6 +206,24 @@ var attacksToFind = []scenario{
 		})
 		return []attack{{kinds: kinds(JunkFlood), target: s.target(), from: t0, to: t0 + 15*sec, within: 4 * sec, peak: 1000, sources: 200}}
 	}},
+	{name: "parts of split messages to a server", last: 170 * sec, play: func(w *world) []attack { // from ports of clients
+		s := w.server(usual, 27015)
+		w.daily(s, 2, 170*sec)
+		w.every(1000, t0, t0+15*sec, func(i int) {
+			c := w.client(60_000 + i%200)
+			w.see(track.Sighting{What: track.IsPart, Flags: track.First, Src: c.host, SrcPort: 30_000 + w.port()/4, Dst: s.host, DstPort: s.port, TTL: c.ttl, Bytes: 1000, Print: w.r.Uint32()})
+		})
+		return []attack{{kinds: kinds(JunkFlood), target: s.target(), from: t0, to: t0 + 15*sec, within: 4 * sec, peak: 1000, sources: 200}}
+	}},
+	{name: "parts of replies to a server's port", last: 170 * sec, play: func(w *world) []attack { // from ports of servers
+		s := w.server(usual, 27015)
+		w.daily(s, 2, 170*sec)
+		w.every(1000, t0, t0+15*sec, func(i int) {
+			c := w.client(60_000 + i%200)
+			w.see(track.Sighting{What: track.IsPart, Flags: track.First, Src: c.host, SrcPort: 27_015, Dst: s.host, DstPort: s.port, TTL: c.ttl, Bytes: 1000, Print: w.r.Uint32()})
+		})
+		return []attack{{kinds: kinds(ReplyFloodVictim), target: s.host.Addr().String(), from: t0, to: t0 + 15*sec, within: 4 * sec, peak: 1000, sources: 200}}
+	}},
 	{name: "guessed passwords", both: true, last: 200 * sec, play: func(w *world) []attack {
 		s := w.server(usual, 27015)
 		w.daily(s, 2, 200*sec)
