@@ -133,6 +133,14 @@ func claimNames(seen map[string]bool, p *Proto) error {
 // Protos lists the protocols in order.
 func (r *Registry) Protos() []*Proto { return r.protos }
 
+// ProtoNamed returns the protocol of a name, or nil.
+func (r *Registry) ProtoNamed(name string) *Proto {
+	if i := slices.IndexFunc(r.protos, func(p *Proto) bool { return p.Name == name }); i >= 0 {
+		return r.protos[i]
+	}
+	return nil
+}
+
 // SplitProto returns the protocol that parts of split format e belong to while
 // the protocol of the message in them is unknown, or nil.
 func (r *Registry) SplitProto(e wire.Engine) *Proto {

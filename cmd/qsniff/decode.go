@@ -101,7 +101,7 @@ func runDecode(ctx context.Context, opts *decodeOptions, args []string, in io.Re
 	}
 	p := decode.Plan{Options: decode.Options{Registry: reg, Protocols: all, Dir: opts.dir}}
 	if opts.proto != "" {
-		if p.As = protoNamed(reg, opts.proto); p.As == nil {
+		if p.As = reg.ProtoNamed(opts.proto); p.As == nil {
 			return unknownProtoError("--as "+opts.proto, opts.proto, reg)
 		}
 	}

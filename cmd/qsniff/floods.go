@@ -306,9 +306,6 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	return j.runToEnd()
 }
 
-// levelNamed returns the level of a name of levels.
-func levelNamed(name string) flood.Level { return flood.Level(slices.Index(levels, name)) }
-
 // limitsHelp is the part on --limits of the help of floods.
 const limitsHelp = `--limits runs the limiter that a game server has itself over the queries of a capture
 and says whom it would have refused, when, and whether those were clients that are
@@ -466,7 +463,7 @@ type floodOutput struct {
 }
 
 func newFloodOutput(opts *floodsOptions, w io.Writer) *floodOutput {
-	o := &floodOutput{opts: opts, w: w, least: levelNamed(opts.level)}
+	o := &floodOutput{opts: opts, w: w, least: flood.Level(slices.Index(levels, opts.level))}
 	o.kept.MinLevel = o.least
 	o.kept.IsOurs = o.isOurs
 	if opts.output == "json" {

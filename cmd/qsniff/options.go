@@ -245,7 +245,7 @@ func parseDecodeAs(values []string, reg *dissect.Registry) ([]pipeline.DecodeAs,
 		if !ok || !isPort || transport != "udp" && transport != "tcp" || err != nil || n == 0 {
 			return nil, &usageError{fmt.Errorf("-d %s: not a rule", v), "write -d udp.port==27015,a2s or -d tcp.port==27016,rcon"}
 		}
-		p := protoNamed(reg, name)
+		p := reg.ProtoNamed(name)
 		if p == nil {
 			return nil, unknownProtoError("-d "+v, name, reg)
 		}
@@ -259,24 +259,11 @@ func parseDecodeAs(values []string, reg *dissect.Registry) ([]pipeline.DecodeAs,
 
 // unknownProtoError is the error of a flag whose value names no protocol.
 func unknownProtoError(flag, name string, reg *dissect.Registry) error {
-	return &usageError{fmt.Errorf("%s: no protocol is called %q", flag, name), "one of " + strings.Join(protoNames(reg), ", ")}
-}
-
-func protoNamed(reg *dissect.Registry, name string) *dissect.Proto {
-	for _, p := range reg.Protos() {
-		if p.Name == name {
-			return p
-		}
-	}
-	return nil
-}
-
-func protoNames(reg *dissect.Registry) []string {
 	var names []string
 	for _, p := range reg.Protos() {
 		names = append(names, p.Name)
 	}
-	return names
+	return &usageError{fmt.Errorf("%s: no protocol is called %q", flag, name), "one of " + strings.Join(names, ", ")}
 }
 
 // clocks are the values of -t.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -204,23 +203,6 @@ func (o *reportOptions) listFiles(args []string, run *tally.Run) []render.Report
 	return all
 }
 
-// listeners pass everything on to each of them.
-type listeners []track.Listener
-
-// AddFact implements track.Listener.
-func (l listeners) AddFact(f *track.Fact, found []track.Found, info *track.ServerInfo) {
-	for _, x := range l {
-		x.AddFact(f, found, info)
-	}
-}
-
-// AddFinding implements track.Listener.
-func (l listeners) AddFinding(frame uint64, nanos int64, server, client netip.AddrPort, found track.Found) {
-	for _, x := range l {
-		x.AddFinding(frame, nanos, server, client, found)
-	}
-}
-
 // reportCollector collects what a report has, in one run.
 type reportCollector struct {
 	opts      *reportOptions
@@ -252,7 +234,7 @@ func newReportCollector(o *reportOptions, j *job) *reportCollector {
 	c.kept.IsOurs = func(in *flood.Incident) bool { return in.IsAt(o.ours) }
 	c.detector.AddObserver(c.kept.Observe)
 	c.detector.CountOthersAt(o.ours.HasHost)
-	j.cfg.Listener = listeners{c.sums, c.findings, c.timeline}
+	j.cfg.Listener = track.Listeners{c.sums, c.findings, c.timeline}
 	j.cfg.Memory = int64(float64(o.memory) * reportShare)
 	j.cfg.Watchers = []track.Watcher{&c.seen, c.detector}
 	j.cfg.Dialogues = dialogue.New(dialogue.Options{Renderer: c.exchanges, Size: o.scale(), Stub: sample.TurnHeader, MaxText: int(sample.MaxOpen * o.scale())})

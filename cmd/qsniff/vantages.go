@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -101,7 +100,7 @@ func compareVantages(ctx context.Context, opts *readOptions, args []string, s st
 	x := &render.Vantages{Top: opts.top}
 	var all []*vantages.Capture
 	var failed error
-	names := shortNames(args)
+	names := vantages.ShortNames(args)
 	for i, name := range args {
 		c, v, err := opts.readVantage(ctx, name, s)
 		if c == nil {
@@ -147,19 +146,6 @@ func (o *readOptions) readVantage(ctx context.Context, name string, s streams) (
 	}
 	capture := c.Capture()
 	return capture, render.Vantage{Run: run, Evicted: capture.Evicted}, j.exitError(err)
-}
-
-// shortNames returns captures by their names without folders, if these differ.
-func shortNames(paths []string) []string {
-	var names []string
-	for _, path := range paths {
-		name := filepath.Base(path)
-		if slices.Contains(names, name) {
-			return paths
-		}
-		names = append(names, name)
-	}
-	return names
 }
 
 // reachesFailOn reports whether there is a finding of the severity of --fail-on or above.

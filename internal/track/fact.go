@@ -177,3 +177,20 @@ type Listener interface {
 	// finding is about neither.
 	AddFinding(frame uint64, nanos int64, server, client netip.AddrPort, found Found)
 }
+
+// Listeners pass everything on to each of them.
+type Listeners []Listener
+
+// AddFact implements Listener.
+func (l Listeners) AddFact(f *Fact, found []Found, info *ServerInfo) {
+	for _, x := range l {
+		x.AddFact(f, found, info)
+	}
+}
+
+// AddFinding implements Listener.
+func (l Listeners) AddFinding(frame uint64, nanos int64, server, client netip.AddrPort, found Found) {
+	for _, x := range l {
+		x.AddFinding(frame, nanos, server, client, found)
+	}
+}

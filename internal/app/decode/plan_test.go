@@ -33,16 +33,6 @@ func (talk) Frame(c *dissect.Context, b []byte) dissect.Record {
 	return dissect.Record{Conf: dissect.Likely, Len: 2}
 }
 
-// protoNamed returns the protocol of a name, or nil.
-func protoNamed(reg *dissect.Registry, name string) *dissect.Proto {
-	for _, p := range reg.Protos() {
-		if p.Name == name {
-			return p
-		}
-	}
-	return nil
-}
-
 // TestPlanTCP: payloads of a protocol over TCP become one connection, whose
 // client says what requests are.
 func TestPlanTCP(t *testing.T) {
@@ -68,7 +58,7 @@ func TestPlanTCP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := Plan{Options: Options{Registry: reg, Protocols: all, As: protoNamed(reg, tt.as), Dir: tt.dir}}
+			p := Plan{Options: Options{Registry: reg, Protocols: all, As: reg.ProtoNamed(tt.as), Dir: tt.dir}}
 			var in []payload.Payload
 			for _, s := range tt.in {
 				in = append(in, payload.Payload{Data: []byte(s)})

@@ -50,10 +50,7 @@ func decodeAs(all []dissect.Protocol, proto string, list []payload.Payload, line
 	if err != nil {
 		return nil, err
 	}
-	p := decode.Plan{Options: decode.Options{Registry: reg, Protocols: all}}
-	if i := slices.IndexFunc(reg.Protos(), func(p *dissect.Proto) bool { return p.Name == proto }); i >= 0 {
-		p.As = reg.Protos()[i]
-	}
+	p := decode.Plan{Options: decode.Options{Registry: reg, Protocols: all, As: reg.ProtoNamed(proto)}}
 	p.AddPayloads(list)
 	var out bytes.Buffer
 	_, err = pipeline.Run(context.Background(), pipeline.Config{Source: &p.Source, Registry: reg, Out: &out, Jobs: 1,

@@ -3,6 +3,7 @@ package vantages
 import (
 	"cmp"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -355,3 +356,16 @@ const (
 	sameShare  = 4
 	mostDiffer = 25 * time.Millisecond
 )
+
+// ShortNames returns captures by their names without folders, if these differ.
+func ShortNames(paths []string) []string {
+	var names []string
+	for _, path := range paths {
+		name := filepath.Base(path)
+		if slices.Contains(names, name) {
+			return paths
+		}
+		names = append(names, name)
+	}
+	return names
+}
