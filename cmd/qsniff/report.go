@@ -61,6 +61,7 @@ func newReport() *analysis {
 		flags: o.register,
 		check: func(cmd *cobra.Command, args []string, io streams) error {
 			o.command = o.invocation(cmd, args)
+			o.output = cmp.Or(o.output, pageName(args))
 			return o.check(io.out)
 		},
 		run: func(ctx context.Context, args []string, io streams) error { return makeReport(ctx, o, args, io) },
@@ -71,7 +72,8 @@ func newReport() *analysis {
 const reportHelp = `report reads captures once and puts together what the other commands find out: verdict and
 incidents (floods), servers, clients and rates over time (stats), what is wrong (findings)
 and exchanges with every byte (follow --layout). -o names a file: a page that opens in any
-browser, from disk, and loads and sends nothing. -o - writes it to standard output. With
+browser, from disk, and loads and sends nothing; without -o it has the name of the first
+capture, with .html, in the current folder. -o - writes it to standard output. With
 -o json, or into a file that ends in .json, it is one object, made of the objects that these
 commands print with -o json.
 
@@ -93,7 +95,7 @@ A file that is there is overwritten with --force only. FILE is as in qsniff read
 
 func (o *reportOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", "", "write the page to `FILE`; - is standard output, json one object there")
+	f.StringVarP(&o.output, "output", "o", "", "write the page to `FILE`; - is standard output, json one object there (the name of the capture, with .html)")
 	f.BoolVar(&o.force, "force", false, "overwrite a file that is there")
 	f.Var(&o.maxSize, "max-size", "leave out exchanges, so that the report has at most `SIZE`")
 	f.DurationVar(&o.interval, "interval", 0, "length of the steps of charts, as `1s` (0: so that there are up to 240)")
@@ -106,12 +108,28 @@ func (o *reportOptions) register(cmd *cobra.Command) {
 	propose(cmd, "interval", cobra.NoFileCompletions)
 }
 
+// otherForms are names that promise what a report is not.
+var otherForms = []string{".pdf", ".txt", ".csv", ".md", ".png", ".svg", ".docx", ".xlsx"}
+
+// pageName returns the name of the page of captures where none is given: that of the first of them, in the
+// current folder.
+func pageName(args []string) string {
+	if len(args) == 0 || args[0] == stdin {
+		return "report.html"
+	}
+	name := filepath.Base(args[0])
+	for slices.Contains([]string{".gz", ".zst", ".pcap", ".pcapng", ".cap"}, filepath.Ext(name)) {
+		name = strings.TrimSuffix(name, filepath.Ext(name))
+	}
+	return name + ".html"
+}
+
 // check returns an error for values that are out of range or missing, and parses those that
 // are texts.
 func (o *reportOptions) check(out io.Writer) error {
 	switch {
-	case o.output == "":
-		return &usageError{errors.New("report: no output given"), "name the page: -o report.html; -o json prints an object"}
+	case slices.Contains(otherForms, strings.ToLower(filepath.Ext(o.output))):
+		return &usageError{fmt.Errorf("-o %s: a report is a page or an object", o.output), "name it .html or .json; a browser prints a page as PDF"}
 	case o.output == stdin && isTerminal(out):
 		return &usageError{errors.New("-o -: standard output is a terminal"), "name the page: -o report.html"}
 	case !o.anonymize.isOn && o.anonymize != anonymizeOptions{}:

@@ -21,7 +21,7 @@ export function incidentSentence(x, clock) {
     ? `since ${clock.coarse(x.at)}, and it goes on`
     : `${clock.coarse(x.at)} to ${x.end ? clock.coarse(x.until) : "the end of the capture"}`;
   const much = x.class ? `${counted(x.packets, "packet")} (${x.class})` : counted(x.requests, "request");
-  const rates = `at most ${rate(x.peak_qps)} where ${rate(x.baseline_qps)} are usual`;
+  const rates = `at most ${rate(x.peak_qps)} ${x.baseline_qps > 0 ? `where ${rate(x.baseline_qps)} are usual` : "(normal rate: unknown)"}`;
   return `on ${x.target}, ${when}: ${much}, ${rates}${x.succeeded ? ", with success" : ""}`;
 }
 
@@ -33,7 +33,7 @@ export const incidentColumns = (clock) => [
   { key: "at", label: "Begin", cell: (x) => clock.coarse(x.at) },
   { key: "length", label: "Length", number: true, value: (x) => x.until - x.at, cell: (x) => formatSpan(x.until - x.at) + (x.goesOn ? " so far" : x.end ? "" : " +") },
   { key: "peak_qps", label: "Peak", number: true, cell: (x) => rate(x.peak_qps) },
-  { key: "baseline_qps", label: "Usual", number: true, cell: (x) => rate(x.baseline_qps) },
+  { key: "baseline_qps", label: "Usual", number: true, cell: (x) => (x.baseline_qps > 0 ? rate(x.baseline_qps) : "unknown") },
   { key: "sources", label: "Sources", number: true, cell: (x) => formatCount(x.sources) },
   { key: "confidence", label: "Sure", number: true, cell: (x) => formatShare(x.confidence) },
 ];
@@ -173,7 +173,7 @@ function Came({ x }) {
   return html`<${Section} id="came" title="What came">
     <${Facts} of=${[
       ["Asked", x.kinds?.map((k) => `${k.type} ${formatShare(k.share)}${k.min_length == null ? "" : ` (${length(k)})`}`).join(", ")],
-      ["Peak, mean, usual", `${rate(x.peak_qps)}, ${rate(x.mean_qps)}, ${rate(x.baseline_qps)}`],
+      ["Peak, mean, usual", `${rate(x.peak_qps)}, ${rate(x.mean_qps)}, ${x.baseline_qps > 0 ? rate(x.baseline_qps) : "unknown"}`],
       ["Requests, replies", `${formatCount(x.requests)}, ${formatCount(x.replies)}`],
       ["Packets", x.packets && formatCount(x.packets)],
       ["Bytes in, out", `${formatBytes(x.bytes_in)}, ${formatBytes(x.bytes_out)}`],
