@@ -207,7 +207,7 @@ func (p *floodsPage) writeCommands(worst []*flood.Incident) {
 	}
 	p.writeLine(len("UNDO   "), "or -o iptables ... | sudo sh%s; qsniff itself loads nothing%s", needs, proven)
 	if c, n := flood.CostTogether(p.f.Incidents); n > 0 {
-		p.writeFigure("costs", "against all "+digits.Counted(uint64(n), "of these")+" together: "+costInBrief(&c))
+		p.writeFigure("costs", "against all "+digits.Counted(uint64(n), "of these", "of these")+" together: "+costInBrief(&c))
 	}
 }
 

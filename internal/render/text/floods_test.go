@@ -310,3 +310,16 @@ func TestProvenFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestCostTogether: what the rules against several attacks cost together is one figure.
+func TestCostTogether(t *testing.T) {
+	f := flooded()
+	for i := range 2 {
+		f.Incidents[i].Advice.Rules = peerRules{}
+		f.Incidents[i].Advice.Losses.All = []flood.ClientLoss{{Client: 1, Packets: 10}}
+	}
+	const want = "against all 2 of these together: "
+	if got := string(AppendFloods(nil, f, Options{Width: 200}, FloodOptions{})); !strings.Contains(got, want) {
+		t.Errorf("got  %s\nwant %q in it", got, want)
+	}
+}
