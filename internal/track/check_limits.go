@@ -61,6 +61,40 @@ type engineLimits struct {
 	*Hosts
 	servers   *states[limitedSource]
 	addresses *lru.Table[pairKey, limitedAddress] // that brought challenges back
+	// followed has a bit for each of addresses, and for some that were evicted, by a hash: most packets of a flood
+	// are of others, and look up nothing.
+	followed [followedBits / 64]uint64
+	entered  int // since followed was made
+}
+
+// followedBit returns the word and the bit in followed of an address, of which it gets the lower half.
+func followedBit(low uint64) (word, bit uint64) {
+	n := low * 0x9e3779b97f4a7c15 >> (64 - followedShift)
+	return n / 64, 1 << (n % 64)
+}
+
+// mayFollow reports whether the client of f may be among addresses.
+func (c *engineLimits) mayFollow(f *Fact) bool {
+	_, low := wordsOf(f.Client.Addr())
+	word, bit := followedBit(low)
+	return c.followed[word]&bit != 0
+}
+
+// follow records that client is among addresses. After many it makes followed anew.
+func (c *engineLimits) follow(client Host) {
+	if c.entered++; c.entered > 2*maxLimited {
+		c.entered, c.followed = 0, [len(c.followed)]uint64{}
+		for k := range c.addresses.All() {
+			c.mark(k.client)
+		}
+	}
+	c.mark(client)
+}
+
+func (c *engineLimits) mark(client Host) {
+	_, low := client.words()
+	word, bit := followedBit(low)
+	c.followed[word] |= bit
 }
 
 func newEngineLimits(h *Hosts) check {
@@ -162,8 +196,11 @@ func (c *engineLimits) addRequest(f *view) {
 	if !f.Proto.Limited {
 		return
 	}
-	if server := c.Hosts.servers.Peek(EndOf(f.Server)); server != nil {
+	if server := c.peekServer(f.Fact); server != nil {
 		c.servers.at(server.slot).add(f, leastRefused)
+	}
+	if !c.mayFollow(f.Fact) {
+		return
 	}
 	if x := c.addresses.Get(pairOf(f.Fact)); x != nil {
 		x.add(f, leastOfOne)
@@ -194,6 +231,7 @@ func (c *engineLimits) addReplyToOne(f *view) {
 			return
 		}
 		x = enter(c.Hosts, c.addresses, k)
+		c.follow(k.client)
 	}
 	if f.BroughtChallenge {
 		x.ports |= 1 << (lru.Mix(uint64(f.Client.Port()), 1) >> 58)
@@ -215,6 +253,9 @@ const (
 	// limit: maxLimited is how many addresses that proved themselves are followed at their servers: few ask
 	// more than an engine admits.
 	maxLimited = 512
+	// limit: followedBits is how many bits tell which addresses may be followed: eight for each, 512 bytes.
+	followedShift = 12
+	followedBits  = 1 << followedShift
 	// limit: leastRefused is how many requests in a row, of all sources, a server must leave unanswered, and leastOfOne
 	// the same of one address. Chosen: a few in a row are lost by chance.
 	leastRefused = 20

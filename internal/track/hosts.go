@@ -32,6 +32,7 @@ type Hosts struct {
 	view   view            // of the fact at hand
 
 	servers  *lru.Table[End, serverState]
+	latest   latestServer
 	slots    slots                            // of servers
 	offered  *lru.Table[pairKey, clientState] // clients that were given a challenge
 	proven   *lru.Table[pairKey, clientState] // those that brought it back
@@ -136,7 +137,7 @@ func (h *Hosts) AddFact(f *Fact) {
 		h.findReplier(v, k)
 	case noAnswer:
 		v.query = queryKind(f.Type.Asks)
-		v.server = h.servers.Peek(EndOf(f.Server))
+		v.server = h.peekServer(f)
 		if v.query < 0 || v.server == nil {
 			return
 		}

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"net/netip"
 	"reflect"
 	"slices"
 	"time"
@@ -53,12 +54,27 @@ func (c *clientState) hasChallenge(f *Fact, fresh int64) bool {
 	return key != 0 && (key == c.challenge || key == c.previous) && f.Age-c.age <= fresh
 }
 
+// latestServer is the server that was looked up last: floods ask one. The zero value is none.
+type latestServer struct {
+	end   netip.AddrPort
+	state *serverState // nil if it is not known
+}
+
+// peekServer returns the state of the server of f, nil if it is not known.
+func (h *Hosts) peekServer(f *Fact) *serverState {
+	if h.latest.end != f.Server {
+		h.latest = latestServer{f.Server, h.servers.Peek(EndOf(f.Server))}
+	}
+	return h.latest.state
+}
+
 // findServer returns the state of the server of f, a new one if there is none.
 func (h *Hosts) findServer(f *Fact) *serverState {
 	k := EndOf(f.Server)
 	if s := h.servers.Get(k); s != nil {
 		return s
 	}
+	h.latest = latestServer{}
 	s, evicted := h.servers.Put(k)
 	if evicted != nil {
 		h.evicted++
