@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/netip"
 	"os"
@@ -190,7 +191,7 @@ type topRun struct {
 	opts  *topOptions
 	args  []string
 	io    streams // err keeps what is printed until the screen is gone
-	notes *bytes.Buffer
+	notes *notes
 	store *recent.Store
 	live  *monitored // nil: a capture is played
 	asked rules.Invocation
@@ -199,6 +200,26 @@ type topRun struct {
 	now  *session   // nil: another one begins
 	last *top.State // while now is nil
 	open netip.AddrPort
+}
+
+// notes keeps what runs print, each in a goroutine of its own, until the screen is gone.
+type notes struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds a text.
+func (n *notes) Write(b []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.Write(b)
+}
+
+// writeTo prints what was kept so far.
+func (n *notes) writeTo(w io.Writer) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, _ = n.text.WriteTo(w)
 }
 
 // session is one run of the pipeline.
@@ -212,7 +233,7 @@ type session struct {
 
 // runTop shows the screens until they are left.
 func runTop(ctx context.Context, opts *topOptions, args []string, io streams) error {
-	t := &topRun{opts: opts, args: args, notes: new(bytes.Buffer), store: recent.NewStore()}
+	t := &topRun{opts: opts, args: args, notes: new(notes), store: recent.NewStore()}
 	t.io = streams{io.out, t.notes}
 	for _, name := range args {
 		t.asked.Captures = strings.TrimSpace(t.asked.Captures + " " + cli.Quote(name))
@@ -224,7 +245,7 @@ func runTop(ctx context.Context, opts *topOptions, args []string, io streams) er
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	t.ctx = run
-	defer func() { _, _ = io.err.Write(t.notes.Bytes()) }()
+	defer t.notes.writeTo(io.err)
 	first, err := t.begin(opts.playSpeed, false, 0)
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func TestProfileInTunnel(t *testing.T) {
 	if _, err := Run(t.Context(), Config{Source: open(t, sourced(t, in)), Registry: protos.Registry(t), Jobs: 1, Watchers: []track.Watcher{p}}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{`1 198.18.0.1:27015 name 3 of 100, 1 bots, queue -1, 2.5, ""`}; !slices.Equal(p.got, want) {
+	if want := []string{`1 198.18.0.1:27015 name 3 of 32, 1 bots, queue -1, 2.5, ""`}; !slices.Equal(p.got, want) {
 		t.Errorf("got  %q\nwant %q", p.got, want)
 	}
 }
