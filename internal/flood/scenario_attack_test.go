@@ -206,7 +206,8 @@ var attacksToFind = []scenario{
 		})
 		return []attack{{kinds: kinds(JunkFlood), target: s.target(), from: t0, to: t0 + 15*sec, within: 4 * sec, peak: 1000, sources: 200}}
 	}},
-	{name: "parts of split messages to a server", last: 170 * sec, play: func(w *world) []attack { // from ports of clients
+	// Both: without replies nothing shows that the receiver is a server and no client.
+	{name: "parts of split messages to a server", both: true, last: 170 * sec, play: func(w *world) []attack { // from ports of clients
 		s := w.server(usual, 27015)
 		w.daily(s, 2, 170*sec)
 		w.every(1000, t0, t0+15*sec, func(i int) {
