@@ -131,38 +131,50 @@ func (x *incident) ofPrefix(v value) []*row {
 	return list
 }
 
-// challenges counts what the servers of the target gave: how often a source that was not waiting
-// was challenged, and how often it brought that back.
-func (x *incident) challenges() (given, sources, returned int) {
-	waits, seen := map[pair]bool{}, map[netip.Addr]bool{}
+// challenges counts the challenges that the servers of the target gave, and those of them that were brought
+// back, each once.
+func (x *incident) challenges() (given, returned int) {
+	waits := map[pair]int{}
 	for i := range x.c.rows {
 		r := &x.c.rows[i]
 		switch p := (pair{r.src, r.dst.Addr()}); {
 		case r.nanos >= x.whole.to+3e9:
 		case r.what == challenged && x.isTarget(r.src) && r.nanos >= x.whole.from && r.nanos < x.whole.to:
-			if !waits[p] {
-				given++
-			}
-			waits[p], seen[p.client] = true, true
-		case r.what == echo && x.isTarget(r.dst) && waits[pair{r.dst, r.src.Addr()}]:
-			waits[pair{r.dst, r.src.Addr()}] = false
+			given++
+			waits[p]++
+		case r.what == echo && x.isTarget(r.dst) && waits[pair{r.dst, r.src.Addr()}] > 0:
+			waits[pair{r.dst, r.src.Addr()}]--
 			returned++
 		}
 	}
-	return given, len(seen), returned
+	return given, returned
 }
 
-// checkChallenged: who does not bring it back counts again after some seconds.
-func checkChallenged(x *incident, v value) {
-	given, sources, _ := x.challenges()
-	again := int(x.length()/5) * sources
-	x.between(v, float64(given)-10, float64(given+again))
+// givenLow and givenHigh are the bounds of how many challenges an incident may name: between its pulses
+// those of clients are left out, and its first and last second are whole ones.
+func (x *incident) givenLow() float64 {
+	given, _ := x.challenges()
+	if x.Pulses > 1 {
+		return float64(given)/2 - 10
+	}
+	return 0.9*float64(given) - 10
 }
+
+func (x *incident) givenHigh() float64 {
+	given, _ := x.challenges()
+	return 1.05*float64(given) + 10
+}
+
+func checkChallenged(x *incident, v value) { x.between(v, x.givenLow(), x.givenHigh()) }
 
 func checkCompletion(x *incident, v value) {
-	_, _, returned := x.challenges()
+	_, returned := x.challenges()
 	if n := v.sibling("challenged").number(); n > 0 {
-		x.between(v, (float64(returned)-10)/n, min(1, float64(returned)/n+1e-9))
+		least := float64(returned)
+		if x.Pulses > 1 {
+			least /= 2
+		}
+		x.between(v, (0.9*least-10)/n, min(1, (1.05*float64(returned)+10)/n))
 	}
 }
 

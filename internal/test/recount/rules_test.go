@@ -44,6 +44,7 @@ var incidentRules = map[string]rule{
 	"bytes_out":      {check: checkBytesOut},
 	"amplification":  {check: func(x *incident, v value) { x.near(v, ratio(x.BytesOut, x.BytesIn), 1e-9) }},
 	"answered":       {check: checkAnswered},
+	"proven_served":  {check: checkServed},
 	"sources":        {check: checkSources},
 	"succeeded":      {check: func(x *incident, v value) { x.same(v, len(x.answeredGuesses()) > 0) }},
 	"challenged":     {check: checkChallenged},
@@ -270,6 +271,27 @@ func checkAnswered(x *incident, v value) {
 		return
 	}
 	x.near(v, min(1, ratio(x.Replies, asked)), 0.01)
+}
+
+// checkServed: of the requests that bring a challenge back, those with data for the same end before it brings
+// the next one, or within the seconds that an exchange waits.
+func checkServed(x *incident, v value) {
+	type exchange struct{ client, server netip.AddrPort }
+	open, asked, served := map[exchange]int64{}, 0, 0
+	for i := range x.c.rows {
+		switch r := &x.c.rows[i]; {
+		case r.what == echo && x.isTarget(r.dst) && r.nanos >= x.whole.from && r.nanos < x.whole.to:
+			open[exchange{r.src, r.dst}] = r.nanos
+			asked++
+		case r.what == data && x.isTarget(r.src):
+			e := exchange{r.dst, r.src}
+			if at, ok := open[e]; ok && r.nanos-at <= 3e9 {
+				served++
+			}
+			delete(open, e)
+		}
+	}
+	x.near(v, ratio(served, asked), 0.05)
 }
 
 // checkSources: the sketches are of stretches of ten seconds, and who else asked in these is

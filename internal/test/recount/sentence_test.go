@@ -169,13 +169,13 @@ func checkRate(x *incident, s span, n []string) {
 }
 
 func checkReturned(x *incident, _ span, n []string) {
-	given, sources, returned := x.challenges()
-	again := int(x.length()/5) * sources
-	x.readsAbout("times challenged", n[0], float64(given-10), float64(given+again))
+	_, returned := x.challenges()
+	low, high := x.givenLow(), x.givenHigh()
+	x.readsAbout("times challenged", n[0], low, high)
 	if n[1] == "" {
 		n[1] = "0"
 	}
-	x.readsAbout("times brought back", n[1], 100*ratio(returned-10, given+again), 100*min(1, ratio(returned, given-10)))
+	x.readsAbout("times brought back", n[1], 100*(0.9*float64(returned)-10)/high, 100*min(1, (float64(returned)+10)/max(low, 1)))
 }
 
 func checkSent(x *incident, s span, n []string) {
