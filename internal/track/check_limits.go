@@ -193,7 +193,7 @@ func (x *limitedSource) wasAt(age int64, seconds, n int) bool {
 
 // addRequest adds a request to what its server and its address sent.
 func (c *engineLimits) addRequest(f *view) {
-	if !f.Proto.Limited {
+	if !f.Proto.Limited || c.Hosts.servers.Len() == 0 { // no server answered
 		return
 	}
 	if server := c.peekServer(f.Fact); server != nil {
