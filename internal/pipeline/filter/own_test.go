@@ -8,6 +8,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
+	"qsniff/internal/base/communityid"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/other"
 	"qsniff/internal/pipeline/filter"
@@ -99,6 +100,20 @@ func TestOwnFields(t *testing.T) {
 		for _, d := range p.Defs {
 			if seen[d.Name] || d.Name != strings.ToLower(d.Name) {
 				t.Errorf("%s is a field of the filter, or not in small letters", d.Name)
+			}
+		}
+	}
+}
+
+// TestCommunityID: the same ends have another number over TCP.
+func TestCommunityID(t *testing.T) {
+	reg := protos.Registry(t)
+	e := reply(reg)
+	for _, e.TCP = range []bool{false, true} {
+		for number, want := range map[uint8]bool{17: !e.TCP, 6: e.TCP} {
+			text := `community_id == "` + string(communityid.Append(nil, e.Src, e.Dst, number)) + `"`
+			if got := compile(t, text, filter.Options{}).Matcher().Match(e) == filter.All; got != want {
+				t.Errorf("TCP %v: %s: %v, want %v", e.TCP, text, got, want)
 			}
 		}
 	}
