@@ -220,7 +220,7 @@ func (o *readOptions) parseServers() (err error) {
 
 // registerOwn adds --own to a command that finds floods.
 func (o *readOptions) registerOwn(cmd *cobra.Command) {
-	cmd.Flags().Var(cli.ListText(&o.own, "CIDR|ADDR,..."), "own", "one's own monitors and bots: their storms are no attack (DOS-F03), and no rules name them; may be given several times")
+	cmd.Flags().Var(cli.ListText(&o.own, "CIDR|ADDR,..."), "own", "addresses of your monitors and bots: their storms are no attack (DOS-F03), and no rules name them; may be given several times")
 	propose(cmd, "own", cobra.NoFileCompletions)
 }
 

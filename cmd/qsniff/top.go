@@ -520,12 +520,7 @@ func saveTopSettings(folder string, s *top.Settings) error {
 	if folder == "" {
 		return errors.New("settings are not kept: there is no folder for them ($XDG_CONFIG_HOME)")
 	}
-	name := filepath.Join(folder, topSettings)
-	err := os.WriteFile(name+".new", []byte(s.Text()), 0o600)
-	if err == nil {
-		err = os.Rename(name+".new", name)
-	}
-	if err != nil {
+	if err := replaceFile(filepath.Join(folder, topSettings), []byte(s.Text())); err != nil {
 		return fmt.Errorf("settings are not kept: %w", err)
 	}
 	return nil

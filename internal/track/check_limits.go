@@ -254,8 +254,8 @@ const (
 	// more than an engine admits.
 	maxLimited = 512
 	// limit: followedBits is how many bits tell which addresses may be followed: eight for each, 512 bytes.
-	followedShift = 12
 	followedBits  = 1 << followedShift
+	followedShift = 12
 	// limit: leastRefused is how many requests in a row, of all sources, a server must leave unanswered, and leastOfOne
 	// the same of one address. Chosen: a few in a row are lost by chance.
 	leastRefused = 20

@@ -190,7 +190,7 @@ func (l *Listener) answerConn(ctx context.Context, conn net.Conn) {
 	c := l.server.NewConn(client)
 	l.mu.Unlock()
 	if c == nil {
-		return // nobody connected in the capture
+		return // the capture has no connection
 	}
 	buf := make([]byte, 1<<14)
 	for {
