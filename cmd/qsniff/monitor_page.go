@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"qsniff/internal/app/report"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/monitor"
@@ -70,7 +71,7 @@ type hour struct {
 
 // take returns the last hour. It is for the goroutine of the pipeline.
 func (p *livePage) take() *hour {
-	w := p.m.meter.Window(reportServers)
+	w := p.m.meter.Window(report.Servers)
 	p.kept.Forget(w.First)
 	h := &hour{Window: w, incidents: slices.Clone(p.kept.Incidents()), omitted: p.kept.Omitted(p.m.detector.Detector), fullTables: p.m.detector.FullTables()}
 	if t := p.m.teller; t != nil {
@@ -131,7 +132,7 @@ func (p *livePage) report(h *hour) (*render.Report, error) {
 	r.Left.Servers = h.Stats.ServersUnlisted
 	if p.m.opts.findings != "none" {
 		r.Findings = &render.Findings{Run: *run, FindingSummary: stats.FindingSummary{Repeats: h.findings}}
-		cutFindings(r)
+		report.CutFindings(r)
 		r.Left.Findings += h.crowded
 	}
 	r.Floods = &render.Floods{Run: *run, Seen: &flood.Seen{Queries: h.Stats.Requests, Replies: h.Stats.Replies}, Unnamed: h.omitted, FullTables: h.fullTables,
@@ -139,14 +140,11 @@ func (p *livePage) report(h *hour) (*render.Report, error) {
 	for i := range h.incidents {
 		r.Floods.Counts[h.incidents[i].Level]++
 	}
-	r.Floods.Incidents = cutIncidents(slices.Clone(h.incidents))
-	r.Left.Incidents = uint64(len(h.incidents) - len(r.Floods.Incidents))
+	report.CutIncidents(r, h.incidents)
 	r.Exchanges = func(int) (iter.Seq[[]byte], uint64) {
 		return func(func([]byte) bool) {}, h.Stats.Answered + h.Stats.Unanswered
 	}
-	var err error
-	r.Explain, err = explainReport(r)
-	return r, err
+	return r, report.Explain(r, listFindings())
 }
 
 // newMetricsHandler returns what answers /metrics.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/dissect"
 	"qsniff/internal/flood/proof"
 	"qsniff/internal/flood/rules/nft"
 	"qsniff/internal/render"
@@ -82,32 +81,6 @@ FILE is as in qsniff read.`,
 	}
 }
 
-// whyNobody has the sentences on why nobody is proven and what to do about it.
-var whyNobody = map[proof.Reason]string{
-	proof.NoTraffic:    "nobody is proven: there are no queries and no TCP connections in the capture",
-	proof.OnlyToServer: "nobody is proven: the capture has only what goes to servers; a proof takes their challenges as well: capture both directions, on the server's own interface",
-	proof.OnlyToClient: "nobody is proven: the capture has only what comes from servers; a proof takes what is sent back as well: capture both directions, on the server's own interface",
-	proof.Unchallenged: "nobody is proven: no server demanded a challenge",
-	proof.NoneReturned: "nobody is proven: challenges were given, and none came back from whom it was given to",
-}
-
-// challengeAdvice is the part of the sentence about why nobody is proven that says how servers
-// of the protocols asked come to demand a challenge, or that a protocol has none.
-func challengeAdvice(asked []*dissect.Proto, why proof.Reason) (rest string) {
-	if why != proof.Unchallenged {
-		return ""
-	}
-	for _, p := range asked {
-		switch {
-		case p.Proof() == dissect.NoProof:
-			rest += "; " + p.Name + " has none"
-		case p.Operator.Challenge != "":
-			rest += "; " + p.Operator.Challenge
-		}
-	}
-	return rest
-}
-
 // printProvenRemarks prints on standard error why the list is empty, or what may be missing
 // from it.
 func printProvenRemarks(w io.Writer, p *render.Proven, filtered, matched bool) {
@@ -116,11 +89,11 @@ func printProvenRemarks(w io.Writer, p *render.Proven, filtered, matched bool) {
 	case p.Run.Packets == 0:
 		fmt.Fprintln(w, "qsniff: the capture has no packets")
 	case matched && why != proof.NoReason && len(p.Shared) == 0:
-		fmt.Fprintln(w, "qsniff: nobody is proven by a request that matches the filter")
+		fmt.Fprintln(w, "qsniff: no source is proven by a request that matches the filter")
 	case why == proof.NoTraffic && filtered:
-		fmt.Fprintln(w, "qsniff: nobody is proven: no query and no TCP connection is of the servers that --servers names")
+		fmt.Fprintln(w, "qsniff: no source is proven: no query and no TCP connection is of the servers that --servers names")
 	case len(p.Shared) == 0 && why != proof.NoReason:
-		fmt.Fprintln(w, "qsniff:", whyNobody[why]+challengeAdvice(p.Asked, why))
+		fmt.Fprintln(w, "qsniff:", p.WhyNone())
 	}
 	printSentences(w, &p.Run)
 	printUnproving(w, &p.Summary)
@@ -133,14 +106,11 @@ func printProvenRemarks(w io.Writer, p *render.Proven, filtered, matched bool) {
 // proofs were evicted.
 func printUnproving(w io.Writer, p *proof.Summary) {
 	if n := len(p.Shared); n > 0 {
-		fmt.Fprintf(w, "qsniff: %v%s the same challenge to everybody: who brings that back proves nothing and is left out\n", p.Shared[0], describeGivers(n-1))
+		givers := " gives"
+		if n > 1 {
+			givers = fmt.Sprintf(" and %s give", count(uint64(n-1), "other server"))
+		}
+		fmt.Fprintf(w, "qsniff: %v%s the same challenge to everybody: a source that brings that back proves nothing and is left out\n", p.Shared[0], givers)
 	}
 	printHints(w, &counters.Result{Proofs: *p}, counters.Proofs)
-}
-
-func describeGivers(others int) string {
-	if others == 0 {
-		return " gives"
-	}
-	return fmt.Sprintf(" and %s give", count(uint64(others), "other server"))
 }

@@ -387,29 +387,13 @@ func readBuild() build {
 var packaged string
 
 func (b *build) append(dst []byte, width int) []byte {
-	dst = fmt.Appendf(dst, "qsniff %s\n", b.Short())
-	if b.Revision != "" {
-		dst = fmt.Appendf(dst, "revision: %s of %s", b.Revision, b.Time)
-		if b.Modified {
-			dst = append(dst, ", changed since"...)
-		}
-		dst = append(dst, '\n')
-	} else if b.Version == cli.Unversioned {
-		dst = append(dst, "revision: not recorded: built with -buildvcs=false, or not from a git clone; there, make build records it\n"...)
-	}
+	dst = b.AppendVersion(dst, "qsniff")
 	readers := strings.Join(b.Readers, ", ")
 	if b.Gopacket != "" {
 		readers += " (" + b.Gopacket + ")"
 	}
-	dst = fmt.Appendf(dst, "built by: %s for %s/%s\nreaders: %s\nlive: %s\n", b.Go, b.OS, b.Arch, readers, cmp.Or(strings.Join(b.Backends, ", "), "none"))
-	if b.Libpcap != "" {
-		dst = fmt.Appendf(dst, "libpcap: %s\n", b.Libpcap)
-	} else {
-		dst = append(dst, "libpcap: none, this build is without cgo\n"...)
-	}
-	if b.Schema != "" {
-		dst = fmt.Appendf(dst, "output: version %s of the schema\n", b.Schema)
-	}
+	dst = fmt.Appendf(dst, "built by: %s for %s/%s\nreaders: %s\nlive: %s\nlibpcap: %s\noutput: version %s of the schema\n", b.Go, b.OS, b.Arch, readers,
+		cmp.Or(strings.Join(b.Backends, ", "), "none"), cmp.Or(b.Libpcap, "none, this build is without cgo"), b.Schema)
 	if len(b.Limits) > 0 {
 		dst = manual.AppendLimits(append(dst, '\n'), b.Limits, width)
 	}

@@ -79,7 +79,7 @@ func TestReplayForced(t *testing.T) {
 	}
 }
 
-// TestReplayForcedUnproven: where the server demanded no challenge, nobody is proven, and gets
+// TestReplayForcedUnproven: where the server demanded no challenge, no source is proven, and gets
 // nothing that is longer than the request.
 func TestReplayForcedUnproven(t *testing.T) {
 	t.Parallel()

@@ -102,9 +102,23 @@ func ReadBuild(packaged string) Build {
 	return b
 }
 
-// Unversioned is what Go calls the version of sources that have none; it adds dirty to one of changed sources.
+// AppendVersion appends the version of a program and the revision that it was built from, a line each.
+func (b *Build) AppendVersion(dst []byte, program string) []byte {
+	dst = fmt.Appendf(dst, "%s %s\n", program, b.Short())
+	switch {
+	case b.Revision != "" && b.Modified:
+		return fmt.Appendf(dst, "revision: %s of %s, changed since\n", b.Revision, b.Time)
+	case b.Revision != "":
+		return fmt.Appendf(dst, "revision: %s of %s\n", b.Revision, b.Time)
+	case b.Version == unversioned:
+		return append(dst, "revision: not recorded: built with -buildvcs=false, or not from a git clone; there, make build records it\n"...)
+	}
+	return dst
+}
+
+// unversioned is what Go calls the version of sources that have none; it adds dirty to one of changed sources.
 const (
-	Unversioned = "(devel)"
+	unversioned = "(devel)"
 	dirty       = "+dirty"
 )
 
@@ -115,7 +129,7 @@ var madeUp = regexp.MustCompile(`^v\d+\.\d+\.\d+-(?:.+\.)?(\d{14})-([0-9a-f]{12}
 // setVersion sets Version and what Go has put into it: the only place of a revision in a build of
 // go install MODULE/cmd/qsniff@REVISION.
 func (b *Build) setVersion(v, packaged string) {
-	if v == Unversioned && packaged != "" {
+	if v == unversioned && packaged != "" {
 		v = packaged
 	}
 	b.Version, b.Modified = v, strings.HasSuffix(v, dirty)
@@ -130,7 +144,7 @@ func (b *Build) setVersion(v, packaged string) {
 func (b *Build) Short() string {
 	name := strings.TrimSuffix(b.Version, dirty)
 	switch {
-	case name != Unversioned && !madeUp.MatchString(name):
+	case name != unversioned && !madeUp.MatchString(name):
 	case b.Revision == "":
 		return "of an unknown revision"
 	default:

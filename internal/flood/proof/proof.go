@@ -417,6 +417,34 @@ func (s *Summary) Why() Reason {
 	return NoneReturned
 }
 
+// whyNone has the sentences on why no address is proven and what to do about it.
+var whyNone = map[Reason]string{
+	NoTraffic:    "no source is proven: there are no queries and no TCP connections in the capture",
+	OnlyToServer: "no source is proven: the capture has only what goes to servers; a proof takes their challenges as well: capture both directions, on the server's own interface",
+	OnlyToClient: "no source is proven: the capture has only what comes from servers; a proof takes what is sent back as well: capture both directions, on the server's own interface",
+	Unchallenged: "no source is proven: no server demanded a challenge",
+	NoneReturned: "no source is proven: challenges were given, and none came back from whom it was given to",
+}
+
+// WhyNone returns a sentence on why Sources is empty. Where no server demanded a challenge, it says how servers
+// of the protocols asked come to demand one, or that a protocol has none.
+func (s *Summary) WhyNone() string {
+	why := s.Why()
+	text := whyNone[why]
+	if why != Unchallenged {
+		return text
+	}
+	for _, p := range s.Asked {
+		switch {
+		case p.Proof() == dissect.NoProof:
+			text += "; " + p.Name + " has none"
+		case p.Operator.Challenge != "":
+			text += "; " + p.Operator.Challenge
+		}
+	}
+	return text
+}
+
 // Summary returns what was collected so far.
 func (c *Collector) Summary() *Summary {
 	s := &Summary{Counts: c.counts, Asked: slices.Clone(c.asked), Evicted: c.evicted, EvictedPending: c.evictedPending}

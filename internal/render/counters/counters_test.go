@@ -22,7 +22,7 @@ var uncounted = map[string]string{
 	"Stats.Others":            "a reason in the list of what is left out",
 	"Stats.SeriesStart":       "a time",
 	"Stats.Interval":          "a length of time",
-	"Proofs.Counts":           "says why nobody is proven",
+	"Proofs.Counts":           "says why no source is proven",
 	"Limits.Clients":          "the headline of the replay",
 	"Limits.ShutOut":          "likewise",
 	"Limits.Model":            "what was asked for",

@@ -107,6 +107,7 @@ var allowed = map[string][]string{
 	"internal/pipeline/subset":      {"capture", "capture/file", "capture/packet", "capture/packet/rewrite", "reassembly/wire", "dissect", "internal/render", "internal/render/tally", "internal/pipeline"},
 	"internal/app/replay":           {"capture", "capture/packet", "reassembly/ipfrag", "dissect", "internal/render", "internal/pipeline"},
 	"internal/app/anonymize":        {"capture/packet", "capture/packet/rewrite", "dissect", "internal/render", "internal/pipeline/subset"},
+	"internal/app/report":           {"internal/track", "internal/track/stats", "internal/flood", "internal/flood/advice", "internal/render", "internal/render/...", "internal/pipeline"},
 	"internal/app/mcp":              {"capture", "capture/file", "dissect", "internal/track", "internal/track/stats", "internal/flood", "internal/pipeline/filter", "internal/render", "internal/render/...", "internal/pipeline"},
 	"internal/monitor/notify":       {"dissect", "internal/track", "internal/track/stats", "internal/flood", "internal/flood/...", "internal/render", "internal/render/tally", "internal/render/text", "internal/render/jsonl"},
 	"internal/fleet/messenger":      {"capture", "capture/file", "internal/monitor/notify", "internal/fleet", "internal/fleet/outbox"},
