@@ -26,6 +26,20 @@ func TestLatencyExact(t *testing.T) {
 	}
 }
 
+// TestLatencyIsExactUntilFull: the first time beyond the cells makes counts of them.
+func TestLatencyIsExactUntilFull(t *testing.T) {
+	var l latency
+	for i := range 65 {
+		if want := i <= 64; l.isExact() != want {
+			t.Errorf("after %d times:\ngot  exact %t\nwant %t", i, l.isExact(), want)
+		}
+		l.add(int64(i+1) * 1e6)
+	}
+	if l.isExact() {
+		t.Error("65 times are exact")
+	}
+}
+
 // TestLatencyAgainstExact: percentiles are as near to those of all times as they
 // say, between the end of the first cell and the begin of the last.
 func TestLatencyAgainstExact(t *testing.T) {

@@ -83,6 +83,8 @@ func TestPolls(t *testing.T) {
 		{"down", poll("a", 0, answer) + poll("a", 10, silence) + poll("a", 20, silence), "10.64.0.1 every 10s: 3 polls, 1 answered, 0 late, [0 0 0 0 2], 0 undecided"},
 		{"others are answered something else", "9 z V ask | 9 z E answer | " + poll("a", 10, silence) + poll("a", 11, silence) + poll("a", 12, silence),
 			"10.64.0.1 every 1s: 3 polls, 0 answered, 0 late, [0 0 0 0 3], 0 undecided"},
+		{"others are answered between two requests", "0 a T ask | " + others(1) + poll("a", 20, silence) + poll("a", 40, answer),
+			"10.64.0.1 every 20s: 3 polls, 1 answered, 0 late, [1 0 0 0 0], 1 undecided"},
 		{"challenge unused", poll("a", 0, "A challenge") + poll("a", 10, "A challenge") + poll("a", 20, "A challenge,T echo,I answer"),
 			"10.64.0.1 every 10s: 3 polls, 1 answered, 0 late, [0 0 2 0 0], 0 undecided"},
 		{"challenge at the end", poll("a", 0, answer) + poll("a", 10, answer) + poll("a", 20, "A challenge"), "10.64.0.1 every 10s: 3 polls, 2 answered, 0 late, [0 0 0 0 0], 1 undecided"},

@@ -185,3 +185,27 @@ func TestPartners(t *testing.T) {
 		t.Errorf("clients %+v", s.Clients)
 	}
 }
+
+// TestRowsCountAnew: a key that lost its row has to come as often as any other before it has one again.
+func TestRowsCountAnew(t *testing.T) {
+	rows := newRows[hostKey](1)
+	keys := [2]hostKey{}
+	for i, s := range []string{"10.0.0.1", "10.0.0.2"} {
+		keys[i].set(netip.AddrPortFrom(netip.MustParseAddr(s), 4))
+	}
+	rows.find(keys[0]).total = 10
+	hasRow := func(k hostKey, times int) (has bool) {
+		for range times {
+			has = rows.find(k) != &rows.rest
+		}
+		return has
+	}
+	for i, x := range []struct {
+		key, times int
+		want       bool
+	}{{1, 20, false}, {1, 1, true}, {0, 42, false}, {0, 1, true}, {1, 70, false}} {
+		if got := hasRow(keys[x.key], x.times); got != x.want {
+			t.Errorf("step %d\ngot  %t\nwant %t", i, got, x.want)
+		}
+	}
+}
