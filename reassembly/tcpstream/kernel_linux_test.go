@@ -2,11 +2,13 @@ package tcpstream_test
 
 import (
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -148,26 +150,72 @@ func assemblerReads(t *testing.T, list []claim) string {
 	return r.String()
 }
 
+var update = flag.Bool("update", false, "rewrite testdata/kernel.txt, in TestLiveKernel")
+
+// recorded is what a kernel read of the first segments of each kind, where an Assembler agreed: a line each.
+const recorded = "testdata/kernel.txt"
+
+// recordedSeeds is how many of each kind are recorded.
+const recordedSeeds = 400
+
+// mixes are the kinds of segments that TestLiveKernel sends.
+var mixes = []struct {
+	name    string
+	claims  func(*rand.Rand) ([]claim, int)
+	differs int // at most, of a thousand
+}{
+	{"two segments", twoSegments, 0},
+	{"one that overlaps others", oneMore, 70},
+	{"all overlap", manyCopies, 150},
+}
+
+// TestRecordedKernel: an Assembler reads what a kernel was seen to read.
+func TestRecordedKernel(t *testing.T) {
+	b, err := os.ReadFile(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	if len(lines) != len(mixes)*recordedSeeds {
+		t.Fatalf("%d lines, want %d", len(lines), len(mixes)*recordedSeeds)
+	}
+	for k, mix := range mixes {
+		for seed := range uint64(recordedSeeds) {
+			want := lines[k*recordedSeeds+int(seed)]
+			if want == unlike {
+				continue
+			}
+			list, _ := mix.claims(rand.New(rand.NewPCG(seed, 4)))
+			if got := assemblerReads(t, list); got != want {
+				t.Errorf("%s, seed %d: %v\n got %q\nwant %q", mix.name, seed, list, got, want)
+			}
+		}
+	}
+}
+
+// unlike stands for a reading that the kernel's tree made unlike the one of an Assembler.
+const unlike = "-"
+
 // TestLiveKernel sends random segments that claim the same bytes to this system's kernel, and asks that an
 // Assembler gives the bytes that a program reads there: always where two segments wait for the first one,
 // and mostly where more do, for then it depends on the shape of the kernel's search tree.
 func TestLiveKernel(t *testing.T) {
 	s := newStranger(t)
-	for _, tt := range []struct {
-		name    string
-		claims  func(*rand.Rand) ([]claim, int)
-		differs int // at most, of a thousand
-	}{
-		{"two segments", twoSegments, 0},
-		{"one that overlaps others", oneMore, 70},
-		{"all overlap", manyCopies, 150},
-	} {
+	var record []byte
+	for _, tt := range mixes {
 		t.Run(tt.name, func(t *testing.T) {
 			const rounds = 3000
 			failed := 0
 			for seed := range uint64(rounds) {
 				list, total := tt.claims(rand.New(rand.NewPCG(seed, 4)))
 				want, got := s.kernelReads(t, list, total), assemblerReads(t, list)
+				if seed < recordedSeeds {
+					line := want
+					if got != want {
+						line = unlike
+					}
+					record = fmt.Appendln(record, line)
+				}
 				if got != want {
 					if failed++; tt.differs == 0 {
 						t.Errorf("seed %d: %v\n got %q\nwant %q", seed, list, got, want)
@@ -179,6 +227,11 @@ func TestLiveKernel(t *testing.T) {
 				t.Errorf("differ\n got %d of %d\nwant %d of 1000 at most", failed, rounds, tt.differs)
 			}
 		})
+	}
+	if *update {
+		if err := os.WriteFile(recorded, record, 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
