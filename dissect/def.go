@@ -362,7 +362,8 @@ var TooManyFields = finding.Code{
 	ID: "LIM-01", Severity: finding.Warn, Fault: finding.Server,
 	Seen:   "a message with more values than a server has reason to send",
 	Means:  "decoding stopped at the limit; the rest is shown as bytes",
-	Do:     "look at the sender: such messages are built to exhaust parsers",
+	Owner:  "look what writes such a message, if it is your server: it is built to exhaust parsers",
+	Client: "stop reading at a fixed number of values, whatever the count says",
 	Format: "decoding stopped after {a} fields, {b} {b:byte|bytes} left undecoded",
 }
 
@@ -371,6 +372,7 @@ var Deprecated = finding.Code{
 	ID: "A2S-C07", Severity: finding.Note, Fault: finding.Client,
 	Seen:   "a request that current engines ignore",
 	Means:  "many servers stay silent: that is no sign of a dead server",
-	Do:     "ask with A2S_INFO, or with A2S_PLAYER and challenge -1 for a challenge",
+	Owner:  "leave these requests unanswered: their answers are long, and no challenge protects them",
+	Client: "ask with A2S_INFO, or with A2S_PLAYER and challenge -1 for a challenge; take silence at the old words for no sign of a dead server",
 	Format: "obsolete request: most servers no longer answer it",
 }

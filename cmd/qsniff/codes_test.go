@@ -20,8 +20,8 @@ func TestCodes(t *testing.T) {
 	listed := map[string]bool{}
 	for _, c := range listCodes(reg) {
 		listed[c.ID] = true
-		if c.Seen == "" || c.Means == "" || c.Do == "" {
-			t.Errorf("%s: seen, means or do is empty", c.ID)
+		if c.Seen == "" || c.Means == "" {
+			t.Errorf("%s: seen or means is empty", c.ID)
 		}
 	}
 	declared := declaredCodes(t)
@@ -39,6 +39,24 @@ func TestCodes(t *testing.T) {
 	for id := range listed {
 		if declared[id] == nil {
 			t.Errorf("%s is listed, and declared nowhere", id)
+		}
+	}
+}
+
+// TestAdvice: each finding says what the server's owner does and what a tolerant client does, in words of
+// its own; where one of them has nothing to do it says why, or when.
+func TestAdvice(t *testing.T) {
+	says := map[string]string{}
+	for _, c := range listCodes(protocols.NewRegistry()) {
+		for who, advice := range map[string]string{"owner": c.Owner, "client": c.Client} {
+			place, text := c.ID+", "+who, strings.ToLower(advice)
+			if n := len(strings.Fields(text)); n < 4 || strings.HasPrefix(text, "nothing") && n < 5 {
+				t.Errorf("%s: %q is no advice, and no reason why there is none", place, advice)
+			}
+			if other := says[text]; other != "" && other != place {
+				t.Errorf("%s: %q is what %s says", place, advice, other)
+			}
+			says[text] = place
 		}
 	}
 }

@@ -117,10 +117,10 @@ func newExplain(io streams) *cobra.Command {
 		GroupID: groupReference,
 		Short:   "explain a finding, or a kind of incident",
 		Long: `explain prints what a finding means, by the id that stands with it in the output:
-what was seen, what that means for the author of a client or the administrator of a
-server, and what to do about it. For a kind of incident, such as flood_spoofed or
-DOS-F01, its id, it prints what that is, how it differs from legitimate load, and what
-to do. Without an id it lists all findings, and then all kinds of incidents.
+what was seen, what that means, what the server's owner does about it, and what a
+tolerant client does. For a kind of incident, such as flood_spoofed or DOS-F01, its id,
+it prints what that is, how it differs from legitimate load, and what to do. Without an
+id it lists all findings, and then all kinds of incidents.
 
 Severities: "error", the protocol is broken or harm is being done; "warn", it will
 hurt somebody; "note", it explains a surprise; "chat", a normal event worth a mark.

@@ -9,10 +9,11 @@ import (
 
 var (
 	codeLength = finding.Code{ID: "ASE-02", Severity: finding.Error, Fault: finding.Server,
-		Seen:  "a string whose length byte is 0 or leads beyond the end of the reply",
-		Means: "the length counts itself: a server that leaves that out is one off for every string, and one that sends a name of 255 bytes or more wraps it; nothing after the place can be read",
-		Do:    "write the length of the text plus one, and cut texts at 254 bytes",
-		Ref:   "MTA ASEQuerySDK.h",
+		Seen:   "a string whose length byte is 0 or leads beyond the end of the reply",
+		Means:  "the length counts itself: a server that leaves that out is one off for every string, and one that sends a name of 255 bytes or more wraps it; nothing after the place can be read",
+		Owner:  "update the server, or tell its author: the length is that of the text plus one, and texts end at 254 bytes",
+		Client: "keep the strings before that byte, and do not guess where the next one begins",
+		Ref:    "MTA ASEQuerySDK.h",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.A == 0 {
 				return append(dst, "length byte 0: it counts itself, so 1 is the least"...)
@@ -27,10 +28,11 @@ var (
 			return append(dst, " are left"...)
 		}}
 	codeFlags = finding.Code{ID: "ASE-03", Severity: finding.Error, Fault: finding.Server,
-		Seen:  "a player's flags announce texts that are not there",
-		Means: "the reply ends inside a player: the server wrote wrong flags, or its buffer was too small",
-		Do:    "look for a changed server or a plugin that writes the reply; send no flag without its text",
-		Ref:   "MTA ASE.cpp",
+		Seen:   "a player's flags announce texts that are not there",
+		Means:  "the reply ends inside a player: the server wrote wrong flags, or its buffer was too small",
+		Owner:  "look for a changed server or a plugin that writes the reply: no flag may stand without its text",
+		Client: "keep the players before this one, and say that the list is cut",
+		Ref:    "MTA ASE.cpp",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = append(dst, "player flags 0x"...)
 			dst = strconv.AppendUint(dst, e.A, 16)
@@ -50,7 +52,8 @@ var (
 var codeWrongPort = finding.Code{ID: "ASE-01", Severity: finding.Warn, Fault: finding.Client,
 	Seen:   "queries to a port that does not answer, while the port that belongs to it answers on the same host",
 	Means:  "the client asks the game's port: servers answer queries at that plus 123, which for Multi Theft Auto is 22126 in place of 22003",
-	Do:     "query the port that answers; players go on joining at the other",
+	Owner:  "let UDP to the query port pass, and publish it beside the game's port",
+	Client: "query the port that answers; players go on joining at the other",
 	Ref:    "MTA ASE.cpp",
 	Format: "no answer at port {a}: queries are answered at port {b} of the same host{unsure}"}
 

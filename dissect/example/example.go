@@ -21,9 +21,9 @@ var (
 // package track, which pairs messages.
 var (
 	codeCrowded = finding.Code{ID: "XMP-01", Severity: finding.Note, Fault: finding.Server,
-		Seen: "more players than the server has room for", Means: "a plugin invents players", Do: "do not trust the numbers", Text: says("more players than room")}
+		Seen: "more players than the server has room for", Means: "a plugin invents players", Owner: "switch the plugin off", Client: "do not trust the numbers", Text: says("more players than room")}
 	codeIgnored = finding.Code{ID: "XMP-02", Severity: finding.Error, Fault: finding.Client,
-		Seen: "a query without the token that its client was given", Means: "the client cannot read challenges", Do: "bring the token back", Text: says("the token is not brought back")}
+		Seen: "a query without the token that its client was given", Means: "the client cannot read challenges", Owner: "nothing: the query is wrong", Client: "bring the token back", Text: says("the token is not brought back")}
 )
 
 func says(sentence string) func([]byte, *finding.Expert) []byte {

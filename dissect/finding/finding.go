@@ -4,7 +4,10 @@
 // Expert.
 package finding
 
-import "net/netip"
+import (
+	"net/netip"
+	"strings"
+)
 
 // Severity orders findings by how much they matter.
 type Severity uint8
@@ -47,13 +50,19 @@ type Code struct {
 	Fault    Fault
 	Seen     string // what was seen on the wire
 	Means    string // what it means for the author or the administrator
-	Do       string // what to do about it
+	Owner    string // what the server's owner does about it, or "nothing: " and why
+	Client   string // what a tolerant client does, or "nothing: " and why
 	Ref      string // where to read more, or empty
 	// Format is the sentence, with verbs for the numbers: see appendFormat.
 	Format string
 	// Text appends a sentence that no Format can have. It is called only when the
 	// finding is shown.
 	Text func(dst []byte, e *Expert) []byte
+}
+
+// Do returns the advice for both parties in one text.
+func (c *Code) Do() string {
+	return "Owner: " + strings.TrimSuffix(c.Owner, ".") + ". Client: " + strings.TrimSuffix(c.Client, ".") + "."
 }
 
 // Expert is one raised finding. Evidence that does not fit into two numbers is a

@@ -247,7 +247,7 @@ func TestDefinitions(t *testing.T) {
 			}
 		}
 		for _, c := range p.Codes {
-			if c.Seen == "" || c.Means == "" || c.Do == "" || (c.Text == nil) == (c.Format == "") {
+			if c.Seen == "" || c.Means == "" || c.Owner == "" || c.Client == "" || (c.Text == nil) == (c.Format == "") {
 				t.Errorf("%s is not explained", c.ID)
 			}
 		}

@@ -9,9 +9,10 @@ import (
 
 var (
 	codeAuthFailed = finding.Code{ID: "RCN-01", Severity: finding.Warn, Fault: finding.Client,
-		Seen:  "an answer to a login with id -1",
-		Means: "the password was wrong, or a command came before a login: id -1 is the only sign, the type is the same as that of a success",
-		Do:    "check the password; after a few failures servers ban the address and close connections without a word",
+		Seen:   "an answer to a login with id -1",
+		Means:  "the password was wrong, or a command came before a login: id -1 is the only sign, the type is the same as that of a success",
+		Owner:  "give the right password to a client that should have it, and look whether its address is banned by now",
+		Client: "check the password before the next login; after a few failures servers ban the address and close connections without a word",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.A == 0 {
 				return append(dst, "refused, though no login waits for an answer"...)
@@ -21,12 +22,14 @@ var (
 	codeBanned = finding.Code{ID: "RCN-22", Severity: finding.Warn, Fault: finding.Client,
 		Seen:   "a refused login, and a text of the server before it that says that the address is banned",
 		Means:  "the server bans an address after wrong passwords, 10 in Source engines, and then refuses the right one, too: the password may be right",
-		Do:     "owner: remove the ban (removeip ADDRESS, or writeip and banned_ip.cfg), and find the tool with the old password first; client: show the server's text, do not say \"wrong password\", and stop trying",
+		Owner:  "remove the ban (removeip ADDRESS, or writeip and banned_ip.cfg), and find the tool with the old password first",
+		Client: "show the server's text, do not say \"wrong password\", and stop trying",
 		Format: "login refused: the address is banned, as the {a} bytes of text before it say"}
 	codeTwoOpen = finding.Code{ID: "RCN-21", Severity: finding.Note, Fault: finding.Client,
-		Seen:  "a command with the id of another one that has no answer yet",
-		Means: "replies carry the id and nothing else: which command the next one answers cannot be determined, and parts of one may be taken for the other's",
-		Do:    "client: count the id up with each command, and start at 1; servers send id 0 and -1 for other purposes",
+		Seen:   "a command with the id of another one that has no answer yet",
+		Means:  "replies carry the id and nothing else: which command the next one answers cannot be determined, and parts of one may be taken for the other's",
+		Owner:  "nothing: it answers with the ids that it gets",
+		Client: "count the id up with each command, and start at 1; servers send id 0 and -1 for other purposes",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = strconv.AppendUint(dst, e.B, 10)
 			dst = append(dst, " commands with id "...)
@@ -34,9 +37,10 @@ var (
 			return append(dst, " wait for answers"...)
 		}}
 	codeHandshake = finding.Code{ID: "RCN-18", Severity: finding.Note, Fault: finding.Server,
-		Seen:  "a TCP connection to a usual port of consoles that was refused, not answered, or taken and ended by the server before anything was said",
-		Means: "refused: nothing listens there, as where no console password is set; not answered: a firewall drops it; taken and ended: the address is banned, or has too many connections",
-		Do:    "owner: set a console password and its port, look at the bans, let the client's address through the firewall; client: say which of the three it was, and do not call it a wrong password",
+		Seen:   "a TCP connection to a usual port of consoles that was refused, not answered, or taken and ended by the server before anything was said",
+		Means:  "refused: nothing listens there, as where no console password is set; not answered: a firewall drops it; taken and ended: the address is banned, or has too many connections",
+		Owner:  "set a console password and its port, look at the bans, let the client's address through the firewall",
+		Client: "say which of the three it was, and do not call it a wrong password",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = strconv.AppendUint(append(dst, "a connection to the console port "...), e.B, 10)
 			switch e.A {
@@ -50,9 +54,10 @@ var (
 			return append(dst, " was refused with a reset"...)
 		}}
 	codeAuthOrder = finding.Code{ID: "RCN-02", Severity: finding.Note, Fault: finding.Server,
-		Seen:  "which packets answer a login",
-		Means: "the Source engine sends an empty RESPONSE_VALUE before AUTH_RESPONSE, most others do not",
-		Do:    "clients must accept both: skip packets of type 0 until one of type 2 comes",
+		Seen:   "which packets answer a login",
+		Means:  "the Source engine sends an empty RESPONSE_VALUE before AUTH_RESPONSE, most others do not",
+		Owner:  "nothing: both orders are in use",
+		Client: "accept both: skip packets of type 0 until one of type 2 comes",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			switch {
 			case e.A == 1 && e.B > 0:
@@ -64,9 +69,10 @@ var (
 			return append(dst, "no empty RESPONSE_VALUE came before this answer to the login"...)
 		}}
 	codeContinues = finding.Code{ID: "RCN-03", Severity: finding.Warn, Fault: finding.Client,
-		Seen:  "the next command, while the reply to the last one was not over",
-		Means: "the end of a reply is not marked: the client took its first packets for all of it, and what follows is lost or taken for the next reply",
-		Do:    "send an empty packet of type 0, or a second command, after each command and read up to its answer",
+		Seen:   "the next command, while the reply to the last one was not over",
+		Means:  "the end of a reply is not marked: the client took its first packets for all of it, and what follows is lost or taken for the next reply",
+		Owner:  "nothing: the protocol has no mark for the end of a reply",
+		Client: "send an empty packet of type 0, or a second command, after each command and read up to its answer",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.B > 0 {
 				dst = append(dst, "the reply continues with part "...)
@@ -77,9 +83,10 @@ var (
 			return append(strconv.AppendUint(dst, e.A, 10), " bytes"...)
 		}}
 	codeNoAuth = finding.Code{ID: "RCN-04", Severity: finding.Error, Fault: finding.Client,
-		Seen:  "a command before a login succeeded",
-		Means: "servers drop it, answer with id -1 or with nothing in it",
-		Do:    "wait for AUTH_RESPONSE with the id of the login before the first command",
+		Seen:   "a command before a login succeeded",
+		Means:  "servers drop it, answer with id -1 or with nothing in it",
+		Owner:  "nothing: a command before a login must not run",
+		Client: "wait for AUTH_RESPONSE with the id of the login before the first command",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			switch authState(e.A) {
 			case authNone:
@@ -92,12 +99,14 @@ var (
 	codeNoMirror = finding.Code{ID: "RCN-05", Severity: finding.Note, Fault: finding.Server,
 		Seen:   "a reply to a later request, while an end probe has no answer",
 		Means:  "only servers of the Source engine and some that copy it send an empty packet of type 0 back",
-		Do:     "find the end of replies in another way: a second command, a full packet followed by a shorter one, time",
+		Owner:  "nothing: a server need not mirror an empty packet",
+		Client: "find the end of replies in another way: a second command, a full packet followed by a shorter one, time",
 		Format: "end probe with id {a.int} was not mirrored"}
 	codeSameID = finding.Code{ID: "RCN-14", Severity: finding.Note, Fault: finding.Client,
-		Seen:  "an answer with the id of several requests, one of them an end probe without an answer",
-		Means: "the ids cannot decide whether it goes on with the reply before it or answers the next command: order and sizes suggest what is shown",
-		Do:    "give each command and each end probe an id of its own",
+		Seen:   "an answer with the id of several requests, one of them an end probe without an answer",
+		Means:  "the ids cannot decide whether it goes on with the reply before it or answers the next command: order and sizes suggest what is shown",
+		Owner:  "nothing: a reply carries the id of its request, and that stood twice",
+		Client: "give each command and each end probe an id of its own",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = append(dst, "id "...)
 			dst = strconv.AppendInt(dst, int64(int32(e.A)), 10)
@@ -109,12 +118,14 @@ var (
 	codeClearText = finding.Code{ID: "RCN-08", Severity: finding.Warn, Fault: finding.Path,
 		Seen:   "a login from or to a public address",
 		Means:  "everybody on the way can read the password: RCON has no encryption",
-		Do:     "change the password; then reach the console through a VPN or an SSH tunnel only, and close its TCP port to the Internet in the firewall",
+		Owner:  "change the password; then reach the console through a VPN or an SSH tunnel only, and close its TCP port to the Internet in the firewall",
+		Client: "warn before a password goes to a public address",
 		Format: "password in clear text over a public path"}
 	codeSize = finding.Code{ID: "RCN-09", Severity: finding.Error, Fault: finding.Server,
-		Seen:  "a size that cannot be, or a packet larger than the engine sends",
-		Means: "below 10 or above 1 MiB the sender lost its place in the stream or speaks another protocol; from 4,107 on many clients give up",
-		Do:    "look at the packet before: its size may be wrong; clients should take sizes of up to 512 KiB at least, and allocate by what comes, not by what the size says",
+		Seen:   "a size that cannot be, or a packet larger than the engine sends",
+		Means:  "below 10 or above 1 MiB the sender lost its place in the stream or speaks another protocol; from 4,107 on many clients give up",
+		Owner:  "look at the packet before: its size may be wrong; look which program listens at this port",
+		Client: "take sizes of up to 512 KiB at least, and allocate by what comes, not by what the size says",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.B == sizeHidden {
 				return append(dst, "impossible size: 10 to 1,048,572 are allowed"...)
@@ -129,12 +140,14 @@ var (
 	codeCharacters = finding.Code{ID: "RCN-11", Severity: finding.Note, Fault: finding.Server,
 		Seen:   "a size that counts characters instead of bytes",
 		Means:  "the server measures its text before encoding it, as Palworld does: clients that read as many bytes lose the end of the packet and their place in the stream",
-		Do:     "measure the encoded text; clients: read on to the two NULs",
+		Owner:  "tell the server's author: the size counts the bytes of the encoded text",
+		Client: "read beyond the size, to the two NULs",
 		Format: "size counts characters: {a}, the bytes are {b}"}
 	codeShortBody = finding.Code{ID: "RCN-19", Severity: finding.Warn, Fault: finding.Server,
-		Seen:  "a size above the bytes of its packet, which ends with its two NULs before that",
-		Means: "the server counts the bytes of its text and then sends as many as the text has characters (Palworld with names that are not ASCII): the rest of the text is lost, and a client that reads as many bytes waits, or swallows the next answer",
-		Do:    "owner: update the server, or use names in ASCII; client: end the packet at its two NULs where the next packet begins after them or nothing follows for a second, and treat the text as cut",
+		Seen:   "a size above the bytes of its packet, which ends with its two NULs before that",
+		Means:  "the server counts the bytes of its text and then sends as many as the text has characters (Palworld with names that are not ASCII): the rest of the text is lost, and a client that reads as many bytes waits, or swallows the next answer",
+		Owner:  "update the server, or use names in ASCII",
+		Client: "end the packet at its two NULs where the next packet begins after them or nothing follows for a second, and treat the text as cut",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = strconv.AppendUint(append(dst, "size "...), e.A, 10)
 			dst = strconv.AppendUint(append(dst, ", but the packet ends after "...), e.B, 10)
@@ -147,9 +160,10 @@ var (
 			return append(dst, " bytes: its text was cut"...)
 		}}
 	codeUncounted = finding.Code{ID: "RCN-20", Severity: finding.Note, Fault: finding.Server,
-		Seen:  "a size below the bytes of its packet, by what it leaves out",
-		Means: "the server counts its text alone, or up to the first NUL: clients that read as many bytes take the rest for the next packet and lose their place in the stream",
-		Do:    "owner: report it to the server's author: the size counts id, type, text and two NULs; client: read on to the two NULs",
+		Seen:   "a size below the bytes of its packet, by what it leaves out",
+		Means:  "the server counts its text alone, or up to the first NUL: clients that read as many bytes take the rest for the next packet and lose their place in the stream",
+		Owner:  "report it to the server's author: the size counts id, type, text and two NULs",
+		Client: "where no size fits after the packet, read on to the two NULs",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = strconv.AppendUint(append(dst, "size "...), e.A, 10)
 			dst = strconv.AppendUint(append(dst, ", the bytes are "...), e.B, 10)
@@ -166,12 +180,14 @@ var (
 	codeStray = finding.Code{ID: "RCN-12", Severity: finding.Note, Fault: finding.Server,
 		Seen:   "seven bytes without a header after the answer to an end probe",
 		Means:  "Squad's server ends the answer so: clients that read them as a size of 256 wait for ever",
-		Do:     "after an empty packet of type 0, skip bytes 00 01 00 00 00 and the two that follow",
+		Owner:  "nothing: Squad's server sends them, and no setting stops that",
+		Client: "after an empty packet of type 0, skip bytes 00 01 00 00 00 and the two that follow",
 		Format: "seven bytes without a header after an empty packet"}
 	codeTerminators = finding.Code{ID: "RCN-13", Severity: finding.Note, Fault: finding.Server,
 		Seen:   "a packet that does not end with exactly two NULs",
 		Means:  "its size is wrong by a byte or two, or the sender forgets a NUL or writes one too many",
-		Do:     "end the body with a NUL, then one for the empty second text, and count both in the size",
+		Owner:  "tell the server's author: the text ends with a NUL, one more follows for the empty second text, and the size counts both",
+		Client: "take the text up to its first NUL, and the packet by its size",
 		Format: "ends with {a} {a:NUL|NULs}, not 2"}
 )
 
@@ -188,9 +204,10 @@ var codes = []*finding.Code{&codeGuessing, &codeStale, &codeAuthFailed, &codeAut
 // codeGuessing is raised by refused logins from one address: A is how many, B how many
 // different passwords are among the last ones; 0 if the capture does not have all.
 var codeGuessing = finding.Code{ID: "RCN-07", Severity: finding.Error, Fault: finding.Client,
-	Seen:  "many refused logins from one address",
-	Means: "somebody tries passwords of the remote console; where a login is accepted in the end, that address can run any command, whether it guessed or its owner remembered",
-	Do:    "block the address, and let only known ones reach the port; if the text says that a login was accepted and you do not know the address, change the password at once and look what was commanded (qsniff follow)",
+	Seen:   "many refused logins from one address",
+	Means:  "somebody tries passwords of the remote console; where a login is accepted in the end, that address can run any command, whether it guessed or its owner remembered",
+	Owner:  "block the address, and let only known ones reach the port; if the text says that a login was accepted and you do not know the address, change the password at once and look what was commanded (qsniff follow)",
+	Client: "end at the first refused login and ask for the password: each further one leads to a ban",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		if e.B&dissect.GuessedRight != 0 {
 			dst = append(dst, "login accepted after "...)
@@ -209,5 +226,6 @@ var codeGuessing = finding.Code{ID: "RCN-07", Severity: finding.Error, Fault: fi
 var codeStale = finding.Code{ID: "RCN-10", Severity: finding.Note, Fault: finding.Client,
 	Seen:   "refused logins from one address, all with the same password",
 	Means:  "a tool that was not told of the new password goes on trying the old one; some servers ban its address for that",
-	Do:     "find the tool at that address, and give it the new password or end it",
+	Owner:  "find the tool at that address, and give it the new password or end it",
+	Client: "stop after a refused login until its settings change",
 	Format: "{a} refused logins from this address, all with the same password"}

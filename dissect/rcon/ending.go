@@ -32,16 +32,18 @@ const (
 // Findings about the end of a connection. A is the number of further commands that wait.
 var (
 	codeServerEnded = finding.Code{ID: "RCN-15", Severity: finding.Warn, Fault: finding.Server,
-		Seen:  "the server ended the connection while a login or a command had no answer",
-		Means: "after a login: the password is wrong (Squad closes then), the address is banned, or it may not use the console; after a command: the server crashed on it, refused it without a word, or took too long for itself. A reset is what a system sends for a program that is gone or that left bytes unread",
-		Do:    "owner: look in the server's log at this time, and for a ban of the address; client: report \"closed without an answer\", neither \"wrong password\" nor an empty answer, and connect anew before the next command",
+		Seen:   "the server ended the connection while a login or a command had no answer",
+		Means:  "after a login: the password is wrong (Squad closes then), the address is banned, or it may not use the console; after a command: the server crashed on it, refused it without a word, or took too long for itself. A reset is what a system sends for a program that is gone or that left bytes unread",
+		Owner:  "look in the server's log at this time, and for a ban of the address",
+		Client: "report \"closed without an answer\", neither \"wrong password\" nor an empty answer, and connect anew before the next command",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			return appendEnded(dst, e, "server", ", without an answer")
 		}}
 	codeNoAnswer = finding.Code{ID: "RCN-16", Severity: finding.Warn, Fault: finding.Server,
-		Seen:  "a login or a command without an answer, though its client waited for seconds",
-		Means: "the server takes the connection and does not answer: it hangs, its console is busy with another client, or commands without output get no packet at all, as in Rust, Factorio and 7 Days to Die",
-		Do:    "owner: try the command in the server's own console; client: give each command a time-out of its own and treat its end as \"no answer\", not as a lost connection",
+		Seen:   "a login or a command without an answer, though its client waited for seconds",
+		Means:  "the server takes the connection and does not answer: it hangs, its console is busy with another client, or commands without output get no packet at all, as in Rust, Factorio and 7 Days to Die",
+		Owner:  "try the command in the server's own console",
+		Client: "give each command a time-out of its own and treat its end as \"no answer\", not as a lost connection",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = appendWait(append(append(dst, requestName(e)...), " got no answer in "...), e)
 			switch {
@@ -53,9 +55,10 @@ var (
 			return appendMore(append(dst, "; then the client closed the connection"...), e)
 		}}
 	codeClientLeft = finding.Code{ID: "RCN-17", Severity: finding.Note, Fault: finding.Client,
-		Seen:  "the client ended the connection shortly after a login or a command, before the answer",
-		Means: "it does not want the answer, or its time-out is shorter than the server takes: whether the command ran is unknown",
-		Do:    "client: read the answer before closing, and wait for at least 3 s; owner: nothing",
+		Seen:   "the client ended the connection shortly after a login or a command, before the answer",
+		Means:  "it does not want the answer, or its time-out is shorter than the server takes: whether the command ran is unknown",
+		Owner:  "nothing: the server was not given the time to answer",
+		Client: "read the answer before closing, and wait for at least 3 s",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			return appendEnded(dst, e, "client", ", before the answer")
 		}}

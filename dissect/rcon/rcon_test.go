@@ -265,7 +265,7 @@ func TestNames(t *testing.T) {
 		seen[d.Name] = true
 	}
 	for _, c := range proto.Codes {
-		if seen[c.ID] || c.Seen == "" || c.Means == "" || c.Do == "" {
+		if seen[c.ID] || c.Seen == "" || c.Means == "" || c.Owner == "" || c.Client == "" {
 			t.Errorf("finding %q", c.ID)
 		}
 		seen[c.ID] = true

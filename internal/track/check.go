@@ -13,7 +13,8 @@ import (
 var LateReply = finding.Code{ID: "NET-05", Severity: finding.Note, Fault: finding.Path,
 	Seen:   "a reply more than 3 s after the last request that it can answer",
 	Means:  "most clients have stopped waiting by then, and show the server as offline though it answers",
-	Do:     "look for the delay on the path or in the server, or raise the client's time-out",
+	Owner:  "look for the delay in the server or before it",
+	Client: "raise the time-out, and take an answer as long as the socket is open",
 	Format: "reply {a.ms} ms after the last request"}
 
 // pairCodes returns the findings that a protocol declares about several messages
@@ -154,7 +155,8 @@ func (x *Exchanges) checkLate(m *Message, e *exchange) {
 var CaptureDamaged = finding.Code{ID: "CAP-01", Severity: finding.Warn, Fault: finding.Capture,
 	Seen:   "a part of the capture file could not be read",
 	Means:  "packets are missing: what looks like loss or silence after this place may be the file's fault",
-	Do:     "capture again, or copy the file again: it is cut, or bytes in it are corrupted",
+	Owner:  "capture again, or copy the file again: it is cut, or bytes in it are corrupted",
+	Client: "nothing: the file has the fault, and the traffic may have none",
 	Format: "capture incomplete: {a} {a:byte|bytes} could not be read, packets are missing: "}
 
 // Refused is raised by an ICMP error that quotes a query or a reply: A is its
@@ -162,7 +164,8 @@ var CaptureDamaged = finding.Code{ID: "CAP-01", Severity: finding.Warn, Fault: f
 var Refused = finding.Code{ID: "NET-04", Severity: finding.Error, Fault: finding.Server,
 	Seen:   "an ICMP error that quotes a query or a reply",
 	Means:  "it did not arrive: of a query, nothing listens on that port, or a firewall rejects it; of a reply, the client has closed its port, often because it stopped waiting",
-	Do:     "of a query, check the port (the query port is often not the game port), whether the server runs, and the firewall of the host that sent the error; of a reply, look how late it was",
+	Owner:  "of a query, check whether the server runs at that port, and the firewall of the host that sent the error; of a reply, look how late it was",
+	Client: "of a query, stop waiting, say \"refused\" and check the port, as the query port is often not the game port; of a reply, keep the socket open for longer",
 	Format: "ICMP error: "}
 
 // Codes returns the findings of this package. Findings that belong to a protocol are declared
@@ -175,21 +178,24 @@ func Codes() []*finding.Code {
 var Misfit = finding.Code{ID: "NET-09", Severity: finding.Error, Fault: finding.Client,
 	Seen:   "a datagram whose length in the UDP header is 0 over IPv4, or above what its IP packet has",
 	Means:  "the receiver's system drops it (Linux does) and no program gets it: it is no request of an exchange, and its answer does not come",
-	Do:     "look at the program that made the packet; a server's own socket sends no such datagrams, so it was made by hand, or something on the way changed it",
+	Owner:  "nothing: the system drops the datagram, and the server never sees it",
+	Client: "send through a UDP socket; a program that makes its packets counts eight bytes of header and the payload, and a router that changes them is at fault",
 	Format: "the UDP length does not fit the IP packet: the receiver drops it"}
 
 // RefusedInWords is raised by a text that a server sends in place of an answer. The detail is the text.
 var RefusedInWords = finding.Code{ID: "NET-11", Severity: finding.Warn, Fault: finding.Server,
 	Seen:   "a text for the console, in place of the answer to a query",
 	Means:  "the server refuses this client, and says why: most often its address is banned, which nobody sees in a server browser, where the server only looks offline",
-	Do:     "owner: remove the ban of the address if it is a monitor's (removeip ADDRESS, listip); client: show the text, and count the query as refused, not as lost",
+	Owner:  "remove the ban of the address if it is a monitor's (removeip ADDRESS, listip)",
+	Client: "show the text, and count the query as refused, not as lost",
 	Format: "the server refused"}
 
 // RefusedForPace is RefusedInWords where the text says that the client asks too often.
 var RefusedForPace = finding.Code{ID: "NET-12", Severity: finding.Warn, Fault: finding.Client,
 	Seen:   "a text for the console, in place of the answer to a query, that says that the client asks too often",
 	Means:  "the server limits how often an address may ask; several programs behind one address count as one",
-	Do:     "client: ask less often, and wait after such a text; owner: raise the limit (sv_max_queries_sec) if the client is a monitor of yours",
+	Owner:  "raise the limit (sv_max_queries_sec) if the client is a monitor of yours",
+	Client: "ask less often, and wait after such a text",
 	Format: "the server refused, as the client asks too often"}
 
 // jumpDetector detects that the clock which stamps packets was set forward: then the stamps

@@ -12,14 +12,16 @@ import (
 var OpenAmplifier = finding.Code{ID: "DOS-A01", Severity: finding.Error, Fault: finding.Server,
 	Seen:   "at least 20 full answers of one kind to at least 3 addresses that had brought no challenge back, with more bytes than the requests",
 	Means:  "whoever forges an address can have these answers sent there: the server can be used against others",
-	Do:     "have the server demand a challenge for this kind of query, or a cache before it that does; qsniff floods has the rules that limit the answers until then",
+	Owner:  "demand a challenge for this kind of query, in the server or in a cache before it; qsniff floods has the rules that limit the answers until then",
+	Client: "expect a challenge in answer to each query, so that owners can demand one",
 	Format: "{a.above} answers with {a.byte?information|players|rules} went to at least 3 addresses that had proven nothing, {b.hundredths} times the bytes of the requests"}
 
 // ObsoleteAmplifier is OpenAmplifier for answers to obsolete requests.
 var ObsoleteAmplifier = finding.Code{ID: "DOS-A02", Severity: finding.Error, Fault: finding.Server,
 	Seen:   "at least 20 answers to obsolete requests of at least 3 addresses, with more bytes than the requests",
 	Means:  "these requests cannot bring a challenge: whoever forges an address can have the answers sent there",
-	Do:     "update the server or proxy, or drop such requests before it: clients of today do not send them",
+	Owner:  "update the server or proxy, or drop such requests before it: clients of today do not send them",
+	Client: "send no obsolete requests: owners have to block them",
 	Format: "{a.above} answers to obsolete requests went to at least 3 addresses that had proven nothing, {b.hundredths} times the bytes of the requests"}
 
 // amplifiers finds servers that can be used against others: they answer at length whoever asks.

@@ -23,8 +23,9 @@ const (
 var Cached = finding.Code{ID: "MBX-01", Severity: finding.Note, Fault: finding.Middlebox,
 	Seen: "answers to requests for information differ from the server's challenges in at least two ways: their TTL, a time of answer " +
 		"shorter than the path, the same bytes for a fixed time, a map that the server left before",
-	Means: "a cache or a proxy in front of the server answers: players and map may be old, and an answer does not show that the server is up",
-	Do:    "for the state of the server ask for what is not cached, as players, or ask on the server's side of the cache; keep its time to live short",
+	Means:  "a cache or a proxy in front of the server answers: players and map may be old, and an answer does not show that the server is up",
+	Owner:  "keep the cache's time to live short, and watch the server from its own end of the cache",
+	Client: "ask for what is not cached, as players, to learn the state of the server",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = append(dst, "answered in the server's place"...)
 		if e.A&CacheTTL != 0 {

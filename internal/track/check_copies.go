@@ -8,7 +8,8 @@ import (
 var ManyAnswers = finding.Code{ID: "LIE-10", Severity: finding.Warn, Fault: finding.Server,
 	Seen:   "at least 10 answers to one question of a client",
 	Means:  "the server, or something before it, sends its answer again and again, so that one is there when the next question comes: browsers then show a ping that is far too low, and whoever forges an address gets as many answers sent there",
-	Do:     "owner: take the module that does so off, as server lists remove servers for it; client: take the first answer to each question for its time, open a new socket for the next question, and drop what comes in between",
+	Owner:  "take the module that does so off, as server lists remove servers for it",
+	Client: "take the first answer to each question for its time, open a new socket for the next question, and drop what comes in between",
 	Format: "{a} answers to one question"}
 
 // copies finds servers that send many answers to one question.

@@ -13,9 +13,10 @@ const inTags = 1 << 63
 
 // Counts is raised where a server counts A players, and lists B, or has B in its tags.
 var Counts = finding.Code{ID: "LIE-03", Severity: finding.Warn, Fault: finding.Server,
-	Seen:  "the count of players and the list of players, or the tags, differ by more than 2, three times in a row",
-	Means: "one of both is not what is played: players are made up or hidden, by a plugin, a setting or something in between",
-	Do:    "do not add such counts up; who runs the server looks which plugin or proxy writes the count",
+	Seen:   "the count of players and the list of players, or the tags, differ by more than 2, three times in a row",
+	Means:  "one of both is not what is played: players are made up or hidden, by a plugin, a setting or something in between",
+	Owner:  "look which plugin or proxy writes the count",
+	Client: "do not add such counts up, and show the length of the list beside the count",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(dst, e.A, 10)
 		if e.B&inTags != 0 {
@@ -28,14 +29,16 @@ var Counts = finding.Code{ID: "LIE-03", Severity: finding.Warn, Fault: finding.S
 var Unlisted = finding.Code{ID: "LIE-09", Severity: finding.Note, Fault: finding.Server,
 	Seen:   "players are counted, and the list of players is empty or has one entry, three times in a row",
 	Means:  "the server does not tell who plays, as some games and settings have it, or nobody plays",
-	Do:     "do not take the list for complete, nor the count for proven",
+	Owner:  "nothing where the game or a setting hides players; otherwise look what writes the count",
+	Client: "take neither the list for complete nor the count for proven",
 	Format: "{a} players by the count, and in the list {b}"}
 
 // Same is raised where a server counted A players for B nanoseconds, and never more or fewer.
 var Same = finding.Code{ID: "LIE-07", Severity: finding.Note, Fault: finding.Server,
-	Seen:  "the same count of 8 players or more for two hours, on a server that is not full",
-	Means: "nobody came or left: a cache repeats an old answer, the players are bots that are not counted as such, or made up; rarely they idle",
-	Do:    "compare with the list of players and its times",
+	Seen:   "the same count of 8 players or more for two hours, on a server that is not full",
+	Means:  "nobody came or left: a cache repeats an old answer, the players are bots that are not counted as such, or made up; rarely they idle",
+	Owner:  "look for a cache that repeats an old answer, and for bots that are not counted as such",
+	Client: "compare with the list of players and its times before showing the count as people",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(dst, e.A, 10)
 		return append(append(dst, " players, neither more nor fewer, for "...), digits.Span(time.Duration(e.B))...)

@@ -10,9 +10,10 @@ import (
 // ForeignPort is raised by a message of another protocol at a port B where one of ours usually
 // is. A is the protocol's name, its first letter in the lowest byte.
 var ForeignPort = finding.Code{ID: "CAP-02", Severity: finding.Note, Fault: finding.Capture,
-	Seen:  "messages of another protocol at a port where query servers usually are",
-	Means: "another program uses the port: what is there is not decoded, and counts as traffic of other protocols",
-	Do:    "leave the port out with a capture filter, or name the right port of the server with -d",
+	Seen:   "messages of another protocol at a port where query servers usually are",
+	Means:  "another program uses the port: what is there is not decoded, and counts as traffic of other protocols",
+	Owner:  "leave the port out with a capture filter, or name the right port of the server with -d",
+	Client: "query another port, if this one was asked: what is there is no query server",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(append(dst, "port "...), e.B, 10)
 		dst = append(dst, ", where query servers usually are, has messages of "...)
@@ -25,9 +26,10 @@ var ForeignPort = finding.Code{ID: "CAP-02", Severity: finding.Note, Fault: find
 // SentBack is raised by a datagram of B bytes that begins with all bytes of the request before it, which
 // has A.
 var SentBack = finding.Code{ID: "NET-10", Severity: finding.Note, Fault: finding.Server,
-	Seen:  "a datagram that begins with the bytes of the request before it",
-	Means: "an echo service is at the port, or a server of another engine that puts the request before its reply (Cube 2, AssaultCube): it does not speak the protocol that it was asked in; an attacker who forges addresses gets as many bytes sent there",
-	Do:    "ask another port, or in the protocol of that game; switch an echo service off",
+	Seen:   "a datagram that begins with the bytes of the request before it",
+	Means:  "an echo service is at the port, or a server of another engine that puts the request before its reply (Cube 2, AssaultCube): it does not speak the protocol that it was asked in; an attacker who forges addresses gets as many bytes sent there",
+	Owner:  "switch an echo service off",
+	Client: "ask another port, or in the protocol of that game",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = strconv.AppendUint(append(dst, "the request of "...), e.A, 10)
 		dst = append(dst, " bytes was sent back"...)

@@ -17,9 +17,10 @@ const (
 
 // Reframed is raised where a server's answers come in two forms by turns.
 var Reframed = finding.Code{ID: "MBX-02", Severity: finding.Note, Fault: finding.Middlebox,
-	Seen:  "answers of one server to one kind of query come in two forms by turns, or split although others as long come whole",
-	Means: "something on the way, as a filter or a proxy of the provider, writes answers of its own; clients that expect the game's form may fail",
-	Do:    "compare with a capture at the server; ask the provider what answers queries in the server's place",
+	Seen:   "answers of one server to one kind of query come in two forms by turns, or split although others as long come whole",
+	Means:  "something on the way, as a filter or a proxy of the provider, writes answers of its own; clients that expect the game's form may fail",
+	Owner:  "compare with a capture at the server; ask the provider what answers queries in its place",
+	Client: "accept both forms of each answer, and remember no form for a server",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		switch e.A {
 		case ReframedSplit:

@@ -43,7 +43,8 @@ var engineWord = func() string {
 var LimitReached = finding.Code{ID: "DOS-L01", Severity: finding.Error, Fault: finding.Server,
 	Seen:   "a server answered as many requests as an engine's limit for all sources admits in a window, none of the next 20 or more, and others as soon as the window was over",
 	Means:  "the engine's own limiter refused what came after: players who looked for the server in these seconds did not see it, whoever used the limit up",
-	Do:     "qsniff floods says whether a flood used it up, qsniff floods --limits which clients were refused; raise the limit (sv_max_queries_sec_global), or answer from a cache before the server",
+	Owner:  "raise the limit (sv_max_queries_sec_global), or answer from a cache before the server; qsniff floods says whether a flood used it up, qsniff floods --limits which clients were refused",
+	Client: "wait longer before each repetition: requests that are refused count as well",
 	Format: "{a.high} requests within {a.low} s were answered and none of the next {b.above}, until these seconds were over: the limit of all sources that --limits " + engineWord + " has"}
 
 // SharedLimit is raised when that happens to the requests of one address, Addr, which come from B.above ports
@@ -51,7 +52,8 @@ var LimitReached = finding.Code{ID: "DOS-L01", Severity: finding.Error, Fault: f
 var SharedLimit = finding.Code{ID: "DOS-L02", Severity: finding.Warn, Fault: finding.Middlebox,
 	Seen:   "a server answered as many requests of one address as an engine's limit admits in a window, none of its next 10 or more, and others as soon as the window was over; challenges came back from at least 8 ports of it",
 	Means:  "several clients share the address (NAT of a carrier, a provider's filter before the server, a proxy), and the engine counts them as one: together they ask more than one may",
-	Do:     "raise the limit of one address (sv_max_queries_sec), or have the filter keep the clients' addresses; limits of a firewall should count address and port",
+	Owner:  "raise the limit of one address (sv_max_queries_sec), or have the filter keep the clients' addresses; limits of a firewall should count address and port",
+	Client: "ask once for all users behind an address, and keep the answer for some seconds",
 	Format: "{a.high} requests of {host} within {a.low} s were answered and none of its next ones, until these seconds were over: the limit of one address that --limits " + engineWord + " has, for at least {b.above} ports together"}
 
 // engineLimits finds servers and clients that met the limiter of an engine. That counts from the first

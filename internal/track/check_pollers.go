@@ -12,7 +12,8 @@ import (
 var MonitorUnanswered = finding.Code{ID: "MON-01", Severity: finding.Warn, Fault: finding.Path,
 	Seen:   "polls that come at a fixed time stay without an answer, and the server answers the same question of others between them",
 	Means:  "the client, as a monitor, takes a server for dead that works: a filter or a limit drops its requests, or they get lost",
-	Do:     "do not restart the server for that; let the monitor's address pass, and have it wait longer; qsniff polls shows what became of its requests",
+	Owner:  "do not restart the server for that; let the monitor's address pass filters and limits",
+	Client: "wait longer, and repeat a poll before it counts as an outage; qsniff polls shows what became of the requests",
 	Format: "{a} polls in a row without an answer, one every {b.elapsed}, while the server answers others{unsure}"}
 
 // pollers finds monitors that a server leaves without answers while it answers others.

@@ -9,7 +9,8 @@ import (
 var OtherGamePort = finding.Code{ID: "NET-02", Severity: finding.Note, Fault: finding.Server,
 	Seen:   "a reply that names another port for the game than the one that it came from",
 	Means:  "queries and players use different ports, as many games have it (DayZ, Rust, ARK, Unturned); or a router translates the port, or the server names a wrong one",
-	Do:     "query the port that answers, and show players the port in the reply; where the game has one port for both, look for address translation before the server",
+	Owner:  "where the game has one port for both, look for address translation before the server",
+	Client: "query the port that answers, and show players the port in the reply",
 	Format: "port {a} answers queries and names port {b} for the game"}
 
 // ports finds servers whose game has another port than their queries, and queries to the wrong one.

@@ -12,7 +12,8 @@ import (
 var OneAddress = finding.Code{ID: "NET-03", Severity: finding.Warn, Fault: finding.Middlebox,
 	Seen:   "all queries that a server answered came from one private address, from several ports",
 	Means:  "if more than one client asks, a bridge of containers or a proxy before the server replaces their addresses: limits by address then take all clients for one, and bans hit all",
-	Do:     "give the container the network of its host, or have the proxy keep the clients' addresses; if this is one program that asks from a new port each time, nothing is wrong",
+	Owner:  "give the container the network of its host, or have the proxy keep the clients' addresses",
+	Client: "nothing, even if it is one program that asks from a new port each time",
 	Format: "all {a} queries answered so far came from the private address {host}, from at least {b} ports"}
 
 // soleClients finds servers whose clients all have one private address.

@@ -10,14 +10,16 @@ import (
 var Still = finding.Code{ID: "LIE-04", Severity: finding.Note, Fault: finding.Server,
 	Seen:   "lists of players with the same times for minutes",
 	Means:  "the list is not made anew: a cache repeats an old one, or the players in it are not there",
-	Do:     "compare with the game's own list of players; look whether something answers in the server's place",
+	Owner:  "compare with the game's own list of players; look whether something answers in the server's place",
+	Client: "mark the list as old while its times stand still",
 	Format: "the times of all {a} players stand still for {b.elapsed}"}
 
 // Ghosts is raised where A entries of a list have no name, and all of them B nanoseconds or more.
 var Ghosts = finding.Code{ID: "LIE-11", Severity: finding.Note, Fault: finding.Server,
 	Seen:   "entries without a name in lists of players, three times in a row, that are older than everybody with a name and never leave",
 	Means:  "players who are gone, whose entries the server did not remove, as Squad's does after a lost connection: the list, and often the count, are too high until the server restarts",
-	Do:     "owner: restart the server while it is empty; client: leave out entries without a name whose time is longer than that of all others, and show the count of the others",
+	Owner:  "restart the server while it is empty",
+	Client: "leave out entries without a name whose time is longer than that of all others, and show the count of the others",
 	Format: "{a} {a:entry has no name|entries have no name}, for {b.elapsed} or more, longer than anybody with a name"}
 
 // stale finds servers whose lists of players stand still, or have entries that never leave.

@@ -13,7 +13,8 @@ import (
 var Elsewhere = finding.Code{ID: "NET-01", Severity: finding.Error, Fault: finding.Server,
 	Seen:   "a reply to what a client asked, from another address or port than the one it asked",
 	Means:  "the server has several addresses and answers from the wrong one, or NAT changes the port; most clients drop such a reply, and firewalls do",
-	Do:     "bind the server to the address that clients ask, or let the router translate replies back",
+	Owner:  "bind the server to the address that clients ask, or let the router translate replies back",
+	Client: "say that another address answered, in place of \"offline\"; dropping the reply is right",
 	Format: "a reply came from {addr}, which this client did not ask, {a.ms} ms after the request{unsure}"}
 
 // strays finds replies that nobody requested, at least not of their server.
@@ -249,7 +250,8 @@ func (c *strays) findQuestion(f *view) (best question, ok bool) {
 var Unrequested = finding.Code{ID: "LIE-01", Severity: finding.Warn, Fault: finding.Server,
 	Seen:   "at least 5 replies with information within a second, from one server to a host that asked no server in the 10 s before",
 	Means:  "replies that nobody requested make a server look near or full in some clients, or somebody asks in the host's name; they can be forged, too",
-	Do:     "capture at the server: requests in the host's name there mean reflection, none that it sends by itself or that the replies are forged",
+	Owner:  "capture at the server: requests in the host's name there mean reflection, none that it sends by itself or that the replies are forged",
+	Client: "drop replies while no request is open, and take no ping from them",
 	Format: "{a} replies with information within {b.ms} ms, to a host that asked nobody in the 10 s before{unsure}"}
 
 // unrequested is the replies of a server to an address that asked for none. Under the key of no

@@ -11,21 +11,24 @@ import (
 var Joint = finding.Code{ID: "LIE-05", Severity: finding.Note, Fault: finding.Server,
 	Seen:   "a list of 8 players or more who all came within 2 seconds, 10 minutes ago or longer, on a server that counts them as no bots",
 	Means:  "people do not come like that: they are bots that the server does not count as such, or its times begin with the map or a restart",
-	Do:     "compare with another time of day; do not count them as people for certain",
+	Owner:  "have the plugin that makes bots count them as bots; a restart or a new map is no fault",
+	Client: "compare with another time of day; do not count them as people for certain",
 	Format: "all {a} players came at the same moment, before {b.elapsed}"}
 
 // OneID is raised where servers at B addresses have one id; Addr is another one of them.
 var OneID = finding.Code{ID: "LIE-06", Severity: finding.Note, Fault: finding.Server,
 	Seen:   "servers at several addresses with one SteamID, or another id that each server has for itself",
 	Means:  "one server is reached at many addresses, as over a provider's network, or a list of servers has it several times",
-	Do:     "count them as one server in lists and statistics",
+	Owner:  "nothing where one server is reached at many addresses; give servers that are several an account each",
+	Client: "count all addresses with one id as one server",
 	Format: "one id at {b} addresses or more, also at {addr}"}
 
 // OneList is raised where servers at B addresses list the same A players; Addr is another one of them.
 var OneList = finding.Code{ID: "LIE-08", Severity: finding.Note, Fault: finding.Server,
 	Seen:   "servers at several addresses list the same players within a minute, 4 or more, and count them as no bots",
 	Means:  "nobody plays at several places: one server is reached at many addresses, or the list is copied",
-	Do:     "count them as one server in lists and statistics",
+	Owner:  "publish one address of the server; an address that is not yours copies its list",
+	Client: "count servers with one list of players once in statistics",
 	Format: "the same {a} players at {b} addresses or more, also at {addr}"}
 
 // twins finds what people and servers do not share by chance: the moment at which all players came, one id or

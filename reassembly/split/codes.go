@@ -17,20 +17,22 @@ var (
 	// first missing number and what ended the wait (see packMissing).
 	PartMissing = &finding.Code{
 		ID: "SPL-01", Severity: finding.Warn, Fault: finding.Path,
-		Seen:  "Some parts of a split reply were captured and others were not within 5 s.",
-		Means: "A part was lost or dropped. The client cannot use what it has and will ask again or show the server as silent.",
-		Do:    "Look for loss and for filters that drop large or fragmented UDP between server and client; retry the query.",
-		Ref:   wiki,
-		Text:  missingText,
+		Seen:   "Some parts of a split reply were captured and others were not within 5 s.",
+		Means:  "A part was lost or dropped. The client cannot use what it has and will ask again or show the server as silent.",
+		Owner:  "look for loss and for filters that drop large or fragmented UDP between server and client",
+		Client: "ask once more after a second; never show half a message",
+		Ref:    wiki,
+		Text:   missingText,
 	}
 
 	// DuplicatePart: A is how many came again, B is 1 if the whole message did.
 	DuplicatePart = &finding.Code{
 		ID: "SPL-02", Severity: finding.Note, Fault: finding.Path,
-		Seen:  "A part with the id and the number of an earlier one, and the same bytes.",
-		Means: "The network or a mirror port doubled it, or the server sent it twice. Clients that count parts instead of numbers stop too early.",
-		Do:    "If the capture comes from a mirror port, capture one direction once. Clients: ignore parts they have.",
-		Ref:   wiki,
+		Seen:   "A part with the id and the number of an earlier one, and the same bytes.",
+		Means:  "The network or a mirror port doubled it, or the server sent it twice. Clients that count parts instead of numbers stop too early.",
+		Owner:  "if the capture comes from a mirror port, capture one direction once; otherwise nothing, as networks may double a packet",
+		Client: "ignore a part that is there already, and count numbers, not parts",
+		Ref:    wiki,
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.B != 0 {
 				return append(dst, "the whole split message came again"...)
@@ -43,10 +45,11 @@ var (
 	// it is 0, B is how many disagree about the number of parts.
 	ConflictingPart = &finding.Code{
 		ID: "SPL-03", Severity: finding.Error, Fault: finding.Server,
-		Seen:  "Two parts with the same id and number and different bytes, or parts of one id that disagree about how many there are.",
-		Means: "The id was used for two messages at once, or two servers answer from one address. The first bytes were kept; the joined message may be a mixture, and no text of a console in it is shown.",
-		Do:    "Check whether several server processes share address and port, and whether a proxy rewrites ids.",
-		Ref:   wiki,
+		Seen:   "Two parts with the same id and number and different bytes, or parts of one id that disagree about how many there are.",
+		Means:  "The id was used for two messages at once, or two servers answer from one address. The first bytes were kept; the joined message may be a mixture, and no text of a console in it is shown.",
+		Owner:  "check whether several server processes share address and port, and whether a proxy rewrites ids",
+		Client: "discard the message and ask again",
+		Ref:    wiki,
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.A > 0 {
 				return appendCount(dst, e.A, "part contradicts an earlier one of the same number", "parts contradict earlier ones of the same number")
@@ -60,7 +63,8 @@ var (
 		ID: "SPL-04", Severity: finding.Warn, Fault: finding.Server,
 		Seen:   "A new message began with the id of one that was not complete.",
 		Means:  "Clients that key by id alone join parts of both messages.",
-		Do:     "Clients: start anew when part 0 differs. Servers: count ids up, do not restart them per reply.",
+		Owner:  "tell the author of what answers: ids count up, and do not begin anew with each reply",
+		Client: "begin a new message when part 0 differs",
 		Ref:    wiki,
 		Format: "a new message took over id {a} when {b} {b:part had|parts had} come",
 	}
@@ -69,10 +73,11 @@ var (
 	// messages of the flow suggested it.
 	FormInferred = &finding.Code{
 		ID: "SPL-05", Severity: finding.Note, Fault: finding.Server,
-		Seen:  "Parts of which none shows which of the three split headers it has: the first part is missing, cut, or no query reply.",
-		Means: "The header was read in the form that fits best. Libraries that go by the protocol number or the app id may read it differently.",
-		Do:    "Compare with complete replies of the same server before trusting id, numbers and payload.",
-		Ref:   wiki,
+		Seen:   "Parts of which none shows which of the three split headers it has: the first part is missing, cut, or no query reply.",
+		Means:  "The header was read in the form that fits best. Libraries that go by the protocol number or the app id may read it differently.",
+		Owner:  "compare with complete replies of the same server, and look for a proxy that writes parts of its own",
+		Client: "choose the form of the header by what fits all parts, not by the protocol number, the app id or the size field",
+		Ref:    wiki,
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = append(dst, "split header read as "...)
 			dst = append(dst, formNames[wire.Engine(e.A)]...)
@@ -87,21 +92,23 @@ var (
 	// its upper and the actual one in its lower half, or is 0.
 	BadStream = &finding.Code{
 		ID: "SPL-06", Severity: finding.Error, Fault: finding.Path,
-		Seen:  "A message marked as compressed that is no sound bzip2 stream, or one of another length or CRC-32 than its header declares.",
-		Means: "Bytes were cut or corrupted on the path, parts were joined in a wrong order, or the server fills in the header wrongly or marks plain messages as compressed. Clients that check discard the message. Where the stream can be decompressed the message is shown as it came out, with status malformed, and nothing is learned of the server from it. If the stream's own checksum is right, these are the bytes that the server compressed, and its header is wrong.",
-		Do:    "If the finding says that the stream's own checksum is right, mend what computes size and CRC-32 at the server. Else capture at the server to see whether the message leaves it like that.",
-		Ref:   wiki,
-		Text:  streamText,
+		Seen:   "A message marked as compressed that is no sound bzip2 stream, or one of another length or CRC-32 than its header declares.",
+		Means:  "Bytes were cut or corrupted on the path, parts were joined in a wrong order, or the server fills in the header wrongly or marks plain messages as compressed. Clients that check discard the message. Where the stream can be decompressed the message is shown as it came out, with status malformed, and nothing is learned of the server from it. If the stream's own checksum is right, these are the bytes that the server compressed, and its header is wrong.",
+		Owner:  "if the finding says that the stream's own checksum is right, mend what computes size and CRC-32; else capture at the server to see whether the message leaves it like that",
+		Client: "discard what the checksum refutes, and ask again; a server whose header is always wrong can be read without it",
+		Ref:    wiki,
+		Text:   streamText,
 	}
 
 	// Oversize: A is the length of the datagram's payload in bytes, B the number
 	// of IP fragments it came in (0 or 1: it was not fragmented).
 	Oversize = &finding.Code{
 		ID: "SPL-07", Severity: finding.Warn, Fault: finding.Server,
-		Seen:  "A reply in one datagram of more than 1,400 bytes, or in IP fragments, instead of split parts.",
-		Means: "Many NATs, filters and hosting networks drop fragments; clients on such paths get no reply. What was captured whole becomes fragments where a tunnel or VPN makes packets shorter.",
-		Do:    "Let the server split where its engine can (a lower MTU or payload setting); else shorten what it lists, such as rules, tags and players.",
-		Ref:   wiki,
+		Seen:   "A reply in one datagram of more than 1,400 bytes, or in IP fragments, instead of split parts.",
+		Means:  "Many NATs, filters and hosting networks drop fragments; clients on such paths get no reply. What was captured whole becomes fragments where a tunnel or VPN makes packets shorter.",
+		Owner:  "let the server split where its engine can (a lower MTU or payload setting); else shorten what it lists, such as rules, tags and players",
+		Client: "read datagrams of up to 65,507 bytes into one buffer",
+		Ref:    wiki,
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = append(dst, "datagram of "...)
 			dst = appendCount(dst, e.A, "byte", "bytes")
@@ -117,11 +124,12 @@ var (
 	// and the output exceeded the limit; B is 0 if the work of this second was spent.
 	Bomb = &finding.Code{
 		ID: "SPL-08", Severity: finding.Error, Fault: finding.Server,
-		Seen:  "A compressed message that says it is larger than the limit or turns out to be, or more compressed messages in a second than are decompressed.",
-		Means: "No game server has that much to say. 400 bytes of bzip2 can hold 512 MiB: a client without a limit stops or dies.",
-		Do:    "Clients: refuse declared sizes above a limit before decompressing, and stop at the declared size.",
-		Ref:   wiki,
-		Text:  bombText,
+		Seen:   "A compressed message that says it is larger than the limit or turns out to be, or more compressed messages in a second than are decompressed.",
+		Means:  "No game server has that much to say. 400 bytes of bzip2 can hold 512 MiB: a client without a limit stops or dies.",
+		Owner:  "find what writes such replies: no game server has that much to say",
+		Client: "refuse declared sizes above a limit before decompressing, and stop at the declared size",
+		Ref:    wiki,
+		Text:   bombText,
 	}
 
 	// ToServer: A is the part's number, B the total.
@@ -129,7 +137,8 @@ var (
 		ID: "SPL-09", Severity: finding.Warn, Fault: finding.Client,
 		Seen:   "A split part (FE FF FF FF) sent towards a query port.",
 		Means:  "No client has to split a query. It is an attack tool that aims at the reassembly of old engines, or a confused client.",
-		Do:     "Drop FE FF FF FF towards query ports at the firewall.",
+		Owner:  "drop FE FF FF FF towards query ports at the firewall",
+		Client: "never split a query: all fit one datagram",
 		Ref:    wiki,
 		Format: "part {a} of a split message ({b} {b:part|parts} in all) sent to a server",
 	}
@@ -137,10 +146,11 @@ var (
 	// BadHeader: A is the byte after the id, B the one after that or 0.
 	BadHeader = &finding.Code{
 		ID: "SPL-10", Severity: finding.Error, Fault: finding.Server,
-		Seen:  "A datagram that starts like a split part, with numbers that make sense in no form of the header.",
-		Means: "It says that there are no parts, or that it is a part beyond the last. No client can use it.",
-		Do:    "Look at the sender: a broken proxy or an attack on clients that do not check.",
-		Ref:   wiki,
+		Seen:   "A datagram that starts like a split part, with numbers that make sense in no form of the header.",
+		Means:  "It says that there are no parts, or that it is a part beyond the last. No client can use it.",
+		Owner:  "look for a broken proxy before the server",
+		Client: "drop the datagram before its numbers are used as an index or a length",
+		Ref:    wiki,
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = append(dst, "split header fits no form: no parts, or a number beyond the last (bytes "...)
 			dst = appendHexByte(dst, e.A)
@@ -154,7 +164,8 @@ var (
 		ID: "SPL-11", Severity: finding.Note, Fault: finding.Server,
 		Seen:   "A compressed message whose bzip2 stream has a randomised block.",
 		Means:  "The stream is legal and of a kind that encoders ceased to write: libbz2 and what is built on it decode it, decoders in Go and others refuse it. qsniff shows its compressed bytes.",
-		Do:     "Compress with a current bzip2, or with none: more clients read that.",
+		Owner:  "compress with a current bzip2, or with none: more clients read that",
+		Client: "use a decoder that knows randomised blocks, as libbz2 does, or show that this part cannot be read",
 		Ref:    wiki,
 		Format: "randomised bzip2 block, which libbz2 decodes and qsniff does not",
 	}

@@ -167,7 +167,7 @@ func TestCodes(t *testing.T) {
 		if want := fmt.Sprintf("SPL-%02d", i+1); c.ID != want {
 			t.Errorf("ID\n got %q\nwant %q", c.ID, want)
 		}
-		if c.Seen == "" || c.Means == "" || c.Do == "" || c.Ref == "" || (c.Text == nil) == (c.Format == "") {
+		if c.Seen == "" || c.Means == "" || c.Owner == "" || c.Client == "" || c.Ref == "" || (c.Text == nil) == (c.Format == "") {
 			t.Errorf("%s lacks a text", c.ID)
 		}
 	}

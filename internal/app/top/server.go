@@ -299,7 +299,7 @@ func (s *server) open() tea.Cmd {
 		s.only, s.list, s.follows = s.look.clients[at].addr, 0, true
 		s.refresh()
 	case s.list == 3:
-		return s.m.say("qsniff explain " + s.look.findings[at].code.ID + ": " + s.look.findings[at].code.Do)
+		return s.m.say("qsniff explain " + s.look.findings[at].code.ID + ": " + s.look.findings[at].code.Do())
 	}
 	return nil
 }

@@ -292,7 +292,7 @@ func (t *Teller) Findings(since int64) []stats.Repeats {
 
 func (t *Teller) tellFinding(x *findingThread, e Event, event flood.Event) {
 	n := &Note{Thread: x.name, Event: e, Record: "finding", Kind: x.Expert.Code.ID, Level: x.Expert.Severity.String(),
-		Nanos: max(t.now, x.Last), Text: string(display.AppendVisible(nil, x.AppendText(nil))), Advice: Cut(x.Expert.Code.Do, shortAdvice),
+		Nanos: max(t.now, x.Last), Text: string(display.AppendVisible(nil, x.AppendText(nil))), Advice: Cut(x.Expert.Code.Do(), shortAdvice),
 		Facts: []Fact{{"times", digits.Grouped(int64(x.Count))}},
 		Line:  trimLine(jsonl.AppendFindingEvent(nil, x.name, event, &x.Repeats))}
 	if x.Server.IsValid() {

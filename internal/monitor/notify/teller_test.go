@@ -119,7 +119,7 @@ func TestOurs(t *testing.T) {
 	checkNotes(t, "about the capture", *got, "20261123T030000Z-f1 open error X-S01")
 }
 
-var code = &finding.Code{ID: "X-S01", Severity: finding.Error, Fault: finding.Server, Seen: "seen", Do: "mend it",
+var code = &finding.Code{ID: "X-S01", Severity: finding.Error, Fault: finding.Server, Seen: "seen", Owner: "mend it", Client: "wait",
 	Text: func(dst []byte, e *finding.Expert) []byte { return append(dst, "it is broken"...) }}
 
 func found(s finding.Severity, detail string) track.Found {
@@ -147,7 +147,7 @@ func TestFinding(t *testing.T) {
 		t.Fatalf("got %q", summaries(*got))
 	}
 	last := (*got)[3]
-	if last.Event != Ends || last.Target != server.String() || last.Advice != "mend it" || last.Text != `it is broken: \x1b[2J` || last.Name != `a\x1b[31m\u202eb` || fmt.Sprint(last.Facts) != "[{times 250}]" {
+	if last.Event != Ends || last.Target != server.String() || last.Advice != "Owner: mend it. Client: wait." || last.Text != `it is broken: \x1b[2J` || last.Name != `a\x1b[31m\u202eb` || fmt.Sprint(last.Facts) != "[{times 250}]" {
 		t.Errorf("%+v", last)
 	}
 	var line struct {

@@ -116,7 +116,7 @@ func AppendSARIF(dst []byte, version string, captures []Capture) ([]byte, error)
 }
 
 func newRule(c *finding.Code) sarifRule {
-	r := sarifRule{ID: c.ID, Short: sarifText{c.Seen}, Full: sarifText{c.Means}, Help: sarifText{c.Do}, Default: sarifDefault{sarifLevels[c.Severity]}, Props: map[string]string{"fault": c.Fault.String()}}
+	r := sarifRule{ID: c.ID, Short: sarifText{c.Seen}, Full: sarifText{c.Means}, Help: sarifText{c.Do()}, Default: sarifDefault{sarifLevels[c.Severity]}, Props: map[string]string{"fault": c.Fault.String()}}
 	if strings.HasPrefix(c.Ref, "https://") {
 		r.HelpURI = c.Ref
 	} else if c.Ref != "" {

@@ -17,6 +17,8 @@ type Finding struct {
 	Fault     string `json:"fault"`
 	Seen      string `json:"seen"`
 	Means     string `json:"means"`
+	Owner     string `json:"owner"`
+	Client    string `json:"client"`
 	Do        string `json:"do"`
 	Reference string `json:"reference,omitempty"`
 }
@@ -27,7 +29,7 @@ func Findings(codes []*finding.Code) []Finding {
 	var fs []Finding
 	for _, c := range codes {
 		fs = append(fs, Finding{ID: c.ID, Severity: c.Severity.String(), Fault: c.Fault.String(),
-			Seen: toSentence(c.Seen), Means: toSentence(c.Means), Do: toSentence(c.Do), Reference: c.Ref})
+			Seen: toSentence(c.Seen), Means: toSentence(c.Means), Owner: toSentence(c.Owner), Client: toSentence(c.Client), Do: c.Do(), Reference: c.Ref})
 	}
 	slices.SortFunc(fs, func(a, b Finding) int { return strings.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(fs, func(a, b Finding) bool { return a.ID == b.ID })

@@ -134,17 +134,18 @@ func TestMessages(t *testing.T) {
 }
 
 func TestFindings(t *testing.T) {
-	b := &finding.Code{ID: "TOY-02", Severity: finding.Warn, Fault: finding.Path, Seen: "a toy", Means: "Somebody plays.", Do: "join", Ref: "a book"}
-	a := &finding.Code{ID: "TOY-01", Seen: "\"it\"", Means: "m", Do: "d"}
+	b := &finding.Code{ID: "TOY-02", Severity: finding.Warn, Fault: finding.Path, Seen: "a toy", Means: "Somebody plays.", Owner: "join", Client: "nothing: toys are for owners", Ref: "a book"}
+	a := &finding.Code{ID: "TOY-01", Seen: "\"it\"", Means: "m", Owner: "o", Client: "c"}
 	fs := Findings([]*finding.Code{b, a, b})
 	if len(fs) != 2 || fs[0].ID != a.ID {
 		t.Fatalf("got  %v\nwant TOY-01 and TOY-02", fs)
 	}
 	const want = `TOY-02  warn, fault: path
-  seen   A toy.
-  means  Somebody plays.
-  do     Join.
-  see    a book
+  seen    A toy.
+  means   Somebody plays.
+  owner   Join.
+  client  Nothing: toys are for owners.
+  see     a book
 `
 	if diff := cmp.Diff(want, string(AppendFinding(nil, &fs[1], 80))); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)

@@ -112,7 +112,7 @@ func AppendFindings(dst []byte, fs []Finding, width int) []byte {
 // AppendFinding appends all that is declared about one finding.
 func AppendFinding(dst []byte, f *Finding, width int) []byte {
 	dst = append(dst, f.ID+"  "+f.Severity+", fault: "+f.Fault+"\n"...)
-	about := [][2]string{{"seen", f.Seen}, {"means", f.Means}, {"do", f.Do}}
+	about := [][2]string{{"seen", f.Seen}, {"means", f.Means}, {"owner", f.Owner}, {"client", f.Client}}
 	if f.Reference != "" {
 		about = append(about, [2]string{"see", f.Reference})
 	}

@@ -118,7 +118,7 @@ func findingsPage(codes []*finding.Code) []byte {
 func writeFindings(b *bytes.Buffer, fs []manual.Finding) {
 	for _, f := range fs {
 		fmt.Fprintf(b, "\n### %s\n\n%s, fault: %s. %s\n\n", f.ID, capitalize(f.Severity), f.Fault, escapeCell(f.Seen))
-		fmt.Fprintf(b, "- Means: %s\n- Do: %s\n", escapeCell(f.Means), escapeCell(f.Do))
+		fmt.Fprintf(b, "- Means: %s\n- Owner: %s\n- Client: %s\n", escapeCell(f.Means), escapeCell(f.Owner), escapeCell(f.Client))
 		switch {
 		case strings.HasPrefix(f.Reference, "https://"):
 			fmt.Fprintf(b, "- See: <%s>\n", f.Reference)

@@ -326,8 +326,8 @@ var FlatTimes = finding.Code{ID: "LIE-02", Severity: finding.Note, Fault: findin
 		"while handshakes, echoes or other messages show paths to the server that differ: by 10 ms if answers come sooner than the path allows, else by 76 ms, and in both cases by more than the times vary",
 	Means: "what answers is as near to one client as to the other, and the server is not: a cache at the edge of an anycast network, or a proxy that holds answers back to an equal time. " +
 		"A list that is sorted by the time of answers is not sorted by the path to the game then, and the answers may be old",
-	Do: "look at the times and paths, which qsniff vantages lists, and take the path's for the ping; who runs the server asks the provider what answers in its place, and for how long it keeps answers. " +
-		"Capture once more, with the clients asking at irregular times, if the paths rest on few handshakes",
+	Owner:  "ask the provider what answers in the server's place, and for how long it keeps answers; capture once more, with the clients asking at irregular times, if the paths rest on few handshakes",
+	Client: "take the time of the path for the ping, as qsniff vantages lists it, not that of the answer",
 	Text: func(dst []byte, e *finding.Expert) []byte {
 		dst = digits.AppendElapsed(append(dst, "answers at two clients differ by "...), int64(e.A), " ")
 		dst = digits.AppendElapsed(append(dst, ", and the paths to the server by "...), int64(e.B&^isSooner), " ")
