@@ -209,6 +209,8 @@ type Proto struct {
 	// Splits lists the split formats whose parts are reported under this
 	// protocol's name while the message in them is not known.
 	Splits []wire.Engine
+	// SplitPorts are the first and the last port where servers that send such parts usually are.
+	SplitPorts [2]uint16
 	// Console is set where such parts, which are not dissected, can hold console output
 	// or variables: secrets in them are hidden.
 	Console bool

@@ -152,6 +152,13 @@ func (r *Registry) SplitProto(e wire.Engine) *Proto {
 	return nil
 }
 
+// IsSplitPort reports whether servers that split messages are usually at a port.
+func (r *Registry) IsSplitPort(port uint16) bool {
+	return slices.ContainsFunc(r.protos, func(p *Proto) bool {
+		return len(p.Splits) > 0 && p.SplitPorts[0] <= port && port <= p.SplitPorts[1]
+	})
+}
+
 // Keyer is a Dissector that can find the Key of common messages without building
 // their fields, for those who read nothing else of them: the flood detector, statistics.
 type Keyer interface {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"qsniff/dissect/finding"
+	"qsniff/reassembly/wire"
 )
 
 type fake struct{ p Proto }
@@ -217,6 +218,22 @@ func TestPortSets(t *testing.T) {
 	for port := range uint16(200) {
 		if got := table.at(port); got != protoSet(port) {
 			t.Errorf("port %d\ngot  %b\nwant %b", port, got, port)
+		}
+	}
+}
+
+// TestIsSplitPort: only protocols that split messages have such ports.
+func TestIsSplitPort(t *testing.T) {
+	r := &Registry{}
+	for _, p := range []Proto{
+		{Name: "whole", SplitPorts: [2]uint16{1, 9}},
+		{Name: "parts", Splits: []wire.Engine{wire.Source}, SplitPorts: [2]uint16{20, 29}},
+	} {
+		r.protos = append(r.protos, &p)
+	}
+	for port, want := range map[uint16]bool{0: false, 5: false, 19: false, 20: true, 29: true, 30: false} {
+		if got := r.IsSplitPort(port); got != want {
+			t.Errorf("port %d\ngot  %v\nwant %v", port, got, want)
 		}
 	}
 }

@@ -105,7 +105,10 @@ var proto = dissect.Proto{
 	ClientPorts: []uint16{27005, 27006},
 	Limited:     true,
 	Splits:      []wire.Engine{wire.Source, wire.SourceOld, wire.None},
-	Console:     true,
+	// A host has servers one after another from 27015 on, those of GoldSource as well; proxies and HLTV
+	// are below and above.
+	SplitPorts: [2]uint16{27000, 27200},
+	Console:    true,
 }
 
 // ports lists where games answer queries by default.

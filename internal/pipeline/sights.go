@@ -156,6 +156,9 @@ func (w *sightMaker) classifyDatagram(s *track.Sighting, it *item) {
 			s.Flags |= track.First
 			w.echoes.pairs.addReply(it)
 		}
+		if w.reg.IsSplitPort(s.SrcPort) {
+			s.Flags |= track.AtSplitPort
+		}
 		w.addHashes(s, printOf(s, b))
 		return
 	}

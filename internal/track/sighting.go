@@ -186,6 +186,8 @@ const (
 	// Familiar: an IsJunk begins as some request or join does: filters against junk, which
 	// look at the first bytes only, let it pass.
 	Familiar
+	// AtSplitPort: an IsPart comes from a port where servers that split replies usually are.
+	AtSplitPort
 )
 
 // From returns the end that sent the packet.
