@@ -38,9 +38,9 @@ func TestClaimWeight(t *testing.T) {
 		q.key = s.key(c.host)
 		s.take(q, nil)
 		b := target.At(1)
-		if want := uint32(1) << tt.before; b.Challenged != want || b.Echoed != want || b.Unproven != want || b.ProvenLater != want {
-			t.Errorf("level %d, then %d\ngot  %d challenged, %d echoed, %d unproven, %d credited\nwant %d of each",
-				tt.before, tt.after, b.Challenged, b.Echoed, b.Unproven, b.ProvenLater, want)
+		if want := uint32(1) << tt.before; b.Challenged != want || b.Echoed != want || b.Plain != want || b.Followed != want {
+			t.Errorf("level %d, then %d\ngot  %d challenged, %d echoed, %d plain, %d followed\nwant %d of each",
+				tt.before, tt.after, b.Challenged, b.Echoed, b.Plain, b.Followed, want)
 		}
 	}
 }

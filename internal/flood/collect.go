@@ -192,7 +192,7 @@ func (x *Seen) Sight(s *track.Sighting) {
 			return
 		}
 		x.Replies += uint64(s.Count())
-		if isServerPort(s.SrcPort) { // a server elsewhere is asked, or sends what has a type
+		if s.Flags&track.AtSplitPort != 0 { // a server elsewhere is asked, or sends what has a type
 			x.countServer(&s.Src, s.SrcPort, s.ServerHash)
 		}
 	case track.IsJunk:

@@ -410,35 +410,23 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	}
 }
 
-// isJunkPart reports whether a part of a split reply comes to a server that answers queries, and from a port
+// isJunkPart reports whether a part of a split reply comes to a server that is asked, and from a port
 // that is none of a server's: replies go to clients, and a reflection brings what servers send. So
 // the receiver is no victim of one, but a server that is sent junk.
 func (d *Detector) isJunkPart(s *track.Sighting) bool {
-	if isServerPort(s.SrcPort) {
-		return false
-	}
-	w := d.servers.receiver(s)
-	return w != nil && w.LastSent != 0 && d.servers.sender(s) == nil && !d.wasAsked(s)
+	return s.Flags&track.AtSplitPort == 0 && d.servers.isAsked(s) && d.servers.sender(s) == nil && !d.wasAsked(s)
 }
 
-// isServerPort reports whether servers of the engines that split replies are usually at a port.
-func isServerPort(port uint16) bool { return port >= firstServerPort && port <= lastServerPort }
-
-// handleJunkPart handles such a part as any datagram of no known protocol. Its hashes take the sender for the
-// server, so it gets others.
+// handleJunkPart handles such a part as junk, but from a player: games split what they send as well. Its hashes
+// take the sender for the server, so it gets others.
 func (d *Detector) handleJunkPart(s *track.Sighting) {
 	d.part = *s
 	d.part.What = track.IsOther
-	d.part.ClientHash, d.part.ServerHash = d.book.key.HashHost(&s.Src), d.servers.receiver(s).Hash
-	d.handleOther(&d.part)
+	d.part.ClientHash, d.part.ServerHash = d.book.key.HashHost(&s.Src), s.ToHash()
+	if !d.played.Has(lru.Mix(d.part.ClientHash, d.part.ServerHash^uint64(s.SrcPort))) {
+		d.handleJunk(&d.part)
+	}
 }
-
-const (
-	// firstServerPort to lastServerPort are where servers of the engines that split replies usually are: a
-	// host has them one after another from 27015 on, and proxies and HLTV below and above.
-	firstServerPort = 27000
-	lastServerPort  = 27200
-)
 
 // handleJunk counts a datagram that begins like a query and is nothing known at its receiver,
 // unless a server that is watched closely sent it.

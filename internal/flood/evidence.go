@@ -92,7 +92,7 @@ func (a *account) addQueries(s *sentences) {
 	f, t := a.features, a.totals
 	window, whole := s.within(a.window), s.within(a.whole)
 	if a.in.Kind == Reflection {
-		window.add("the server is used against %s that %s", plural("host", max(f[measure.RepeatCount], 1)), verb(f[measure.RepeatCount], "keeps asking", "keep asking"))
+		a.addVictims(window)
 	}
 	a.addRate(whole)
 	if a.in.Joins > 0 {
@@ -126,6 +126,47 @@ func (a *account) addQueries(s *sentences) {
 	if a.in.Kind == FloodSuspect {
 		s.add("a crowd with unusual habits cannot be ruled out")
 	}
+}
+
+// addVictims adds to whom a reflector sends, and how many times the bytes that come in their names.
+func (a *account) addVictims(s timedSentences) {
+	f := a.features
+	text := "the server is a reflector: it sends %s %s the bytes that come in %s"
+	if a.in.Target.IsNetwork() {
+		text = "the servers are reflectors: they send %s %s the bytes that come in %s"
+	}
+	number := max(f[measure.RepeatCount], 1)
+	s.add(text+": %s", plural("victim", number), times(f[measure.GainTop]), verb(number, "its name", "their names"), a.nameVictims(int(number)))
+	if f[measure.BiggestRouters] >= neighbourRouters {
+		s.add("what comes in the name of the busiest crossed routers, and would not if it came from there, as it is in the same network")
+	}
+}
+
+// nameVictims returns the busiest of so many victims, or their network.
+func (a *account) nameVictims(number int) string {
+	in := a.in
+	if number >= 8 && a.features[measure.Prefix] >= 0.6 && len(in.Prefixes) > 0 {
+		return in.Prefixes[0].Prefix.String()
+	}
+	var names []string
+	for i := range in.Top[:min(len(in.Top), number, namedVictims)] {
+		names = append(names, in.Top[i].Addr.String())
+	}
+	if number > len(names) {
+		names = append(names, "others")
+	}
+	return joinWords(names)
+}
+
+// namedVictims is how many victims a sentence names.
+const namedVictims = 3
+
+// joinWords returns words as a list in a sentence.
+func joinWords(words []string) string {
+	if n := len(words) - 1; n > 0 {
+		return strings.Join(words[:n], ", ") + " and " + words[n]
+	}
+	return strings.Join(words, "")
 }
 
 // describeCompletion returns how many challenges sources were given, and which share of these came
@@ -255,7 +296,13 @@ func (a *account) addJunk(s *sentences) {
 	in, t := a.in, a.totals
 	n := uint64(in.Mean + 0.5)
 	whole := s.within(a.whole)
-	if t.Junk >= t.Strange {
+	others := uint64(0)
+	for i := range in.Shape {
+		if in.Shape[i].IsOther {
+			others += in.Shape[i].Packets
+		}
+	}
+	if 2*others < t.Junk+t.Strange {
 		whole.add("%s/s that %s with FF FF FF FF and %s nothing known", digits.Counted(n, "datagram"), digits.Noun(n, "begins", "begin"), digits.Noun(n, "is", "are"))
 	} else {
 		whole.add("%s/s that %s no query and %s to no session", digits.Counted(n, "datagram"), digits.Noun(n, "is", "are"), digits.Noun(n, "belongs", "belong"))

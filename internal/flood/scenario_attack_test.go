@@ -31,6 +31,16 @@ var attacksToFind = []scenario{
 		w.every(800, 0, 20*sec, func(int) { w.query(c, 57147, s, dissect.AskInfo, false) })
 		return []attack{{kinds: kinds(FloodFew), target: s.target(), from: 0, to: 20 * sec, within: 4 * sec}}
 	}},
+	{name: "a forged monitor", last: 170 * sec, play: func(w *world) []attack { // which itself asks and completes
+		s := w.server(usual, 27015)
+		w.daily(s, 2, 170*sec)
+		monitor := w.client(70_020)
+		w.every(1, 0, 170*sec, func(int) { w.query(monitor, 41_000, s, dissect.AskInfo, true) })
+		w.every(300, t0, t0+20*sec, func(int) {
+			s.take(request{from: monitor.host, port: w.port(), ttl: 243, asks: dissect.AskInfo}, nil)
+		})
+		return []attack{{kinds: kinds(FloodFew), target: s.target(), from: t0, to: t0 + 20*sec, within: 8 * sec, peak: 303}}
+	}},
 	{name: "one source in a crowd", last: 190 * sec, play: func(w *world) []attack {
 		s := w.server(usual, 27015)
 		w.daily(s, 2, 190*sec)
@@ -206,8 +216,7 @@ var attacksToFind = []scenario{
 		})
 		return []attack{{kinds: kinds(JunkFlood), target: s.target(), from: t0, to: t0 + 15*sec, within: 4 * sec, peak: 1000, sources: 200}}
 	}},
-	// Both: without replies nothing shows that the receiver is a server and no client.
-	{name: "parts of split messages to a server", both: true, last: 170 * sec, play: func(w *world) []attack { // from ports of clients
+	{name: "parts of split messages to a server", last: 170 * sec, play: func(w *world) []attack { // from ports of clients
 		s := w.server(usual, 27015)
 		w.daily(s, 2, 170*sec)
 		w.every(1000, t0, t0+15*sec, func(i int) {
@@ -216,12 +225,21 @@ var attacksToFind = []scenario{
 		})
 		return []attack{{kinds: kinds(JunkFlood), target: s.target(), from: t0, to: t0 + 15*sec, within: 4 * sec, peak: 1000, sources: 200}}
 	}},
+	{name: "parts of split messages to a server that is asked little", last: 170 * sec, play: func(w *world) []attack {
+		s := w.server(usual, 27015)
+		w.poisson(.1, 0, 170*sec, func() { w.visit(w.someone(), s, 1, 0, true) })
+		w.every(100, t0, t0+15*sec, func(i int) {
+			c := w.client(60_000 + i%200)
+			w.see(track.Sighting{What: track.IsPart, Flags: track.First, Src: c.host, SrcPort: 30_000 + w.port()/4, Dst: s.host, DstPort: s.port, TTL: c.ttl, Bytes: 1000, Print: w.r.Uint32()})
+		})
+		return []attack{{kinds: kinds(JunkFlood), target: s.target(), from: t0, to: t0 + 15*sec, within: 8 * sec, peak: 100, sources: 200}}
+	}},
 	{name: "parts of replies to a server's port", last: 170 * sec, play: func(w *world) []attack { // from ports of servers
 		s := w.server(usual, 27015)
 		w.daily(s, 2, 170*sec)
 		w.every(1000, t0, t0+15*sec, func(i int) {
 			c := w.client(60_000 + i%200)
-			w.see(track.Sighting{What: track.IsPart, Flags: track.First, Src: c.host, SrcPort: 27_015, Dst: s.host, DstPort: s.port, TTL: c.ttl, Bytes: 1000, Print: w.r.Uint32()})
+			w.see(track.Sighting{What: track.IsPart, Flags: track.First | track.AtSplitPort, Src: c.host, SrcPort: 27_015, Dst: s.host, DstPort: s.port, TTL: c.ttl, Bytes: 1000, Print: w.r.Uint32()})
 		})
 		return []attack{{kinds: kinds(ReplyFloodVictim), target: s.host.Addr().String(), from: t0, to: t0 + 15*sec, within: 4 * sec, peak: 1000, sources: 200}}
 	}},

@@ -58,6 +58,28 @@ var carpets = []scenario{
 		carpet(w, all, 640, t0, t0+20*sec)
 		return []attack{{kinds: kinds(FloodSpoofed), target: networkOf(all[0]), from: t0, to: t0 + 20*sec, within: 4 * sec, peak: 643, sources: 12_900}}
 	}},
+	{name: "neighbours that answer a victim in their network", last: 170 * sec, four: true, both: true, play: func(w *world) []attack {
+		all := w.hoster(12, 1, 170*sec)
+		victim := w.ip(0xc6336409)
+		for _, s := range all {
+			s.open()
+		}
+		w.every(600, t0, t0+20*sec, func(i int) { // a port of clients: only the routers in between tell
+			all[i%len(all)].take(request{from: victim, port: 40_000, ttl: 243, asks: dissect.AskInfo}, nil)
+		})
+		return []attack{{kinds: kinds(Reflection), target: networkOf(all[0]), from: t0, to: t0 + 20*sec, within: 6 * sec, peak: 612}}
+	}},
+	{name: "servers that answer a victim at a server's port", last: 170 * sec, both: true, play: func(w *world) []attack {
+		all := w.hoster(12, 1, 170*sec)
+		for _, s := range all {
+			s.open()
+		}
+		victim := w.client(70_021)
+		w.every(600, t0, t0+20*sec, func(i int) {
+			all[i%len(all)].take(request{from: victim.host, port: all[0].port, ttl: 53, asks: dissect.AskInfo}, nil)
+		})
+		return []attack{{kinds: kinds(Reflection), target: networkOf(all[0]), from: t0, to: t0 + 20*sec, within: 6 * sec, peak: 612}}
+	}},
 	{name: "a carpet that is thin", last: 170 * sec, play: func(w *world) []attack {
 		all := w.hoster(64, .05, 170*sec)
 		carpet(w, all, 96, t0, t0+30*sec)

@@ -137,6 +137,11 @@ func (l *lightServer) countPackets(n uint32, now int32) (isBusy bool) {
 	return l.count >= promoteSecond || l.inPane >= promoteTen
 }
 
+// isAsked reports whether the receiver of a packet is a server that gets requests.
+func (x *servers) isAsked(s *track.Sighting) bool {
+	return x.receiver(s) != nil || x.light.Peek(s.To()) != nil
+}
+
 // countStrange counts a datagram of no session to a server that is not watched closely and has answered
 // queries. If that makes it worth watching closely and there is room, it returns the server, else nil.
 func (x *servers) countStrange(s *track.Sighting) *watched {

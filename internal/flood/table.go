@@ -179,7 +179,15 @@ var reflectionSigns = []sign{
 		ways: []way{{{{m.Low, above, 0.01, "", ""}}}, {{{m.Port1, atLeast, 0.5, "", ""}}, {{m.RepeatCount, atLeast, 3, "", ""}}}}},
 	{points: 1, template: "of {0} or more challenged sources, less than {1} brought the challenge back",
 		ways: []way{{{{m.Challenged, atLeast, LeastChallenged, "", ""}}, {{m.Completion, below, 0.2, "", ""}}}}},
+	// Where each virtual machine is routed to there are two, and one for the rack.
+	{points: 2, template: "the busiest source is in the server's own /24 (IPv6: /64), but what comes in its name crossed {0} routers or more",
+		ways: []way{{{{m.BiggestRouters, atLeast, neighbourRouters, "", ""}}}}},
+	{points: 1, template: "{0w} or more of the queries come from the port that the server itself has: a server gets the replies, and no client",
+		ways: []way{{{{m.ServersPort, atLeast, 0.5, "", ""}}}}},
 }
+
+// neighbourRouters is more routers than are between hosts of one network.
+const neighbourRouters = 4
 
 // manySigns are the signs that many sources are an attack, and those with negative points
 // that they are a crowd.

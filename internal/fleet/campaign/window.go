@@ -299,6 +299,7 @@ var combinations = [measure.NumFeatures]combination{
 	measure.TTL: isDerived, measure.Port: isDerived,
 	measure.BiggestCount: isMean, measure.BiggestPorts: isMean, measure.BiggestPortsEach: isMean,
 	measure.BiggestProven: isMajority, measure.BiggestNAT: isMajority, measure.TopProven: isMean,
+	measure.BiggestRouters: isMean, measure.ServersPort: isMean,
 	measure.Lead: isMean, measure.LeadProven: isMean, measure.Hot: isMean, measure.HotRate: isMean,
 	measure.HeavyCount: isAdded, measure.RepeatCount: isAdded, measure.RepeatTTL: isMean,
 	measure.PortsEach: isMean, measure.Push: isMean, measure.PrefixHosts: isMost,
@@ -558,7 +559,7 @@ func isShare(f measure.Feature) bool {
 	switch f {
 	case measure.Top1, measure.Top8, measure.Top16, measure.Prefix, measure.Repeat, measure.Heavy, measure.Proven, measure.Completion,
 		measure.Alien, measure.TTL1, measure.TTLX, measure.Low, measure.Port1, measure.Print1, measure.OneWay,
-		measure.BiggestProven, measure.BiggestNAT, measure.TopProven, measure.Hot, measure.RepeatTTL, measure.PrefixProven, measure.Stubborn, measure.Keen, measure.OwnTTL,
+		measure.BiggestProven, measure.BiggestNAT, measure.ServersPort, measure.TopProven, measure.Hot, measure.RepeatTTL, measure.PrefixProven, measure.Stubborn, measure.Keen, measure.OwnTTL,
 		measure.Echoed, measure.EchoLike, measure.Refusing, measure.JunkShareNow, measure.JunkShareMean, measure.GuessShare3, measure.GuessShare10:
 		return true
 	}

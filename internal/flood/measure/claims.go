@@ -55,7 +55,6 @@ type claim struct {
 	issuedAt            int32  // of the first challenge that waits for its echo
 	provedAt            int32
 	pending             uint16 // requests whose echo has not come yet
-	unproven            uint16 // requests counted as unproven so far
 	plainBytes          uint16 // length of the last request without a challenge
 	awaitsEcho          bool   // it was challenged and has not echoed yet
 	last                lastSent
@@ -229,7 +228,7 @@ func (c *Claims) CheckRequest(t *Server, b *Second, s *track.Sighting, now int32
 		b.Checked++
 	}
 	if x.pending > 0 && now-x.askedAt > PendingFor {
-		x.pending, x.unproven, x.awaitsEcho = 0, 0, false
+		x.pending, x.awaitsEcho = 0, false
 	}
 	if !isKeyed && !(s.Flags&track.Cut != 0 && x.awaitsEcho && uint16(s.Bytes) == x.plainBytes+uint16(s.Type.TokenLen())) {
 		return c.recordPlain(b, s, x, now)
@@ -282,14 +281,10 @@ func (c *Claims) recordPlain(b *Second, s *track.Sighting, x *claim, now int32) 
 		x.askedAt, x.level = now, c.SampleLevel
 	}
 	x.pending = min(x.pending, 1<<15) + 1
-	r := Request{IsQuery: true, IsProven: x.isProven(now)}
-	if !r.IsProven {
-		x.unproven = min(x.unproven, 1<<15) + 1
-		if b != nil {
-			b.Unproven += x.weight()
-		}
+	if b != nil {
+		b.Plain += x.weight()
 	}
-	return r
+	return Request{IsQuery: true, IsProven: x.isProven(now)}
 }
 
 // recordEcho records a request that brings back what its source was given. isWhole is
@@ -297,7 +292,8 @@ func (c *Claims) recordPlain(b *Second, s *track.Sighting, x *claim, now int32) 
 func (c *Claims) recordEcho(t *Server, b *Second, x *claim, now int32, isWhole bool) Request {
 	r := Request{IsQuery: x.pending == 0, IsProven: true}
 	waits := x.given > 0
-	x.pending, x.given = x.pending-min(x.pending, 1), x.given-min(x.given, 1)
+	x.follow(t)
+	x.given -= min(x.given, 1)
 	c.recordProof(x, now)
 	if t == nil {
 		return r
@@ -309,16 +305,25 @@ func (c *Claims) recordEcho(t *Server, b *Second, x *claim, now int32, isWhole b
 		t.LastCut = now
 	}
 	w := x.weight()
-	if b := t.At(x.askedAt); b != nil {
-		b.ProvenLater += w * uint32(x.unproven)
-	}
 	if x.awaitsEcho {
 		if b := t.At(x.issuedAt); b != nil {
 			b.Echoed += w
 		}
 	}
-	x.unproven, x.awaitsEcho = 0, false
+	x.awaitsEcho = false
 	return r
+}
+
+// follow records that a request with a challenge follows one that waits for it: one, as others in the name
+// of the same address may be forged. t is nil where the server is not watched closely.
+func (x *claim) follow(t *Server) {
+	if x.pending == 0 {
+		return
+	}
+	x.pending--
+	if b := t.At(x.askedAt); b != nil {
+		b.Followed += x.weight()
+	}
 }
 
 // recordUnissued records a request with a challenge that the capture did not show. While
@@ -348,11 +353,7 @@ func (c *Claims) recordUnissued(t *Server, b *Second, s *track.Sighting, x *clai
 		c.recordProof(x, now)
 		r.IsProven = true
 	}
-	x.pending--
-	if asked := t.At(x.askedAt); asked != nil {
-		asked.ProvenLater += x.weight() * uint32(x.unproven)
-	}
-	x.unproven = 0
+	x.follow(t)
 	return r
 }
 
@@ -419,10 +420,10 @@ func (c *Claims) recordEarlyEcho(t *Server, x *claim, clock Clock) {
 		b.Brought += w
 	}
 	if b := t.At(x.askedAt); b != nil {
-		b.ProvenLater += w * uint32(x.unproven)
 		b.Orphans -= min(b.Orphans, 1)
 	}
-	x.pending, x.unproven, x.awaitsEcho = 0, 0, false
+	x.follow(t)
+	x.pending, x.awaitsEcho = 0, false
 }
 
 // IsProven reports whether a source proved its address to a server in the last ProvenFor

@@ -51,6 +51,8 @@ const (
 	BiggestPortsEach // the same for each of its queries, of which portsCounted at most count
 	BiggestProven    // 1: it proved its address
 	BiggestNAT       // 1: many clients seem to share it
+	BiggestRouters   // routers that its packets crossed, if it is in the server's own network; else 0
+	ServersPort      // share of queries from the port that the server itself has
 	TopProven        // share of proven sources in what the 16 busiest sent
 	Lead             // queries/s of the busiest source that proved nothing
 	LeadProven       // queries/s of the busiest source that did, unless many clients seem to share it
@@ -151,6 +153,7 @@ var names = [NumFeatures]string{
 
 	Rate3: "rate_3s", Window: "window_seconds", OneWay: "one_way", TTL: "ttl", Port: "port", BiggestCount: "biggest_count",
 	BiggestPorts: "biggest_ports", BiggestPortsEach: "biggest_ports_each", BiggestProven: "biggest_proven", BiggestNAT: "biggest_nat",
+	BiggestRouters: "biggest_routers", ServersPort: "servers_port_share",
 	TopProven: "top_proven_share", Lead: "lead_rate", LeadProven: "lead_proven_rate", Hot: "hot_share", HotRate: "hot_rate",
 	HeavyCount: "heavy_count", RepeatCount: "repeat_count", RepeatTTL: "repeat_ttl_share", PortsEach: "ports_each", Push: "push_rate",
 	PrefixHosts: "prefix_hosts", PrefixProven: "prefix_proven_share", PrefixRate: "prefix_rate", Keen: "keen_share", KeenCount: "keen_count", KeenRate: "keen_rate",

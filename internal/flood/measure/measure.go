@@ -76,7 +76,7 @@ func (t *Server) Measure(f *Features, now int32, limits Limits) {
 		}
 	}
 	echoed := t.Sum(now-echoDelay, 10)
-	f[EchoLike] = min(1, Share(float64(echoed.ProvenLater+echoed.Proven), float64(echoed.Unproven+echoed.Proven)))
+	f[EchoLike] = Share(float64(echoed.Followed), float64(echoed.Plain))
 	f[Proven], f[Keyed] = Share(float64(ten.Proven), float64(ten.Queries)), float64(ten.WithChallenge)/10
 	t.measureWindow(f, now)
 	t.measureCompletion(f, now)
@@ -150,6 +150,8 @@ func (t *Server) measureWindow(f *Features, now int32) {
 	f[TTL1], f[TTLX] = Share(float64(most), queries), Share(float64(odd), queries)
 	port, n, of := mostCommon(&a.ports, &b.ports)
 	f[Port], f[Port1], f[PortQueries] = float64(port), Share(float64(n), float64(of)), float64(of)
+	own := uint32(t.End.Port)
+	f[ServersPort] = Share(float64(a.ports.CountOf(own)+b.ports.CountOf(own)), float64(of))
 	_, n, of = mostCommon(&a.prints, &b.prints)
 	f[Print1], f[PrintQueries] = Share(float64(n), float64(of)), float64(of)
 	f[WindowQueries] = queries
@@ -304,7 +306,8 @@ const sharedFactor = 3
 // crowd adds up the queries of the busiest sources of the window, by how the sources behave.
 type crowd struct {
 	limits             Limits
-	weight             float64 // how many packets one stands for
+	network            track.Host // of the server
+	weight             float64    // how many packets one stands for
 	now                int32
 	leading            [16]BusyHost
 	numLeading         int
@@ -325,7 +328,7 @@ type crowd struct {
 // measureCrowd sets the features of the busiest sources.
 func (t *Server) measureCrowd(f *Features, now int32, limits Limits) {
 	queries := float64(t.panes[0].queries + t.panes[1].queries)
-	c := crowd{limits: limits, now: now, weight: float64(max(t.weight, 1))}
+	c := crowd{limits: limits, network: PrefixOf(&t.End.Host), now: now, weight: float64(max(t.weight, 1))}
 	eachBusy(t.currentPane().top[Queries], t.previousPane().top[Queries], func(x BusyHost) {
 		c.listed += float64(x.Low)
 		c.keepLeading(&x)
@@ -415,6 +418,19 @@ func (c *crowd) measureBiggest(f *Features, x *BusyHost, queries float64) {
 	f[BiggestPortsEach] = Share(f[BiggestPorts], min(n, portsCounted))
 	f[BiggestProven] = oneIf(x.isProven())
 	f[BiggestNAT] = oneIf(x.looksShared() && f[Biggest] < sharedFactor*c.limits.Unproven)
+	if PrefixOf(&x.Addr) == c.network {
+		f[BiggestRouters] = float64(routers(x.Activity.TTL))
+	}
+}
+
+// routers returns how many routers a packet with that time to live crossed at least.
+func routers(ttl uint8) uint8 {
+	for _, first := range []uint8{64, 128} {
+		if ttl <= first {
+			return first - ttl
+		}
+	}
+	return 255 - ttl
 }
 
 // oneIf returns 1 if yes, else 0.
@@ -463,7 +479,7 @@ func (c *crowd) addSource(f *Features, x *BusyHost) {
 	if x.isProven() {
 		return
 	}
-	if x.Activity.challenged > 0 && rate >= StubbornRate && x.Activity.last-x.Activity.First >= StubbornFor {
+	if f[OneWay] == 0 && x.Activity.challenged > 0 && rate >= StubbornRate && x.Activity.last-x.Activity.First >= StubbornFor {
 		c.stubborn += n
 		f[StubbornCount]++
 	}

@@ -91,13 +91,16 @@ const (
 	sampleEach = 8
 )
 
-// addQuery counts a query in the sketches.
-func (p *pane) addQuery(key Key, s *track.Sighting, source uint64, now int32, isProven bool) {
+// addQuery counts a query in the sketches. isChallenged is set where it counts as challenged.
+func (p *pane) addQuery(key Key, s *track.Sighting, source uint64, now int32, isProven, isChallenged bool) {
 	p.queries++
 	p.addSource(Queries, source)
 	p.sites.Add(key.HashSite(&s.Src))
 	if v := p.top[Queries].Add(&s.Src, source); v != nil {
 		p.busiest = max(p.busiest, v.addQuery(s, key.HashPort(s.SrcPort), now, isProven))
+		if isChallenged {
+			v.addEchoes(&Activity{challenged: 1})
+		}
 	}
 	var net track.Host
 	if x := p.prefixes.Add(&net, key.setPrefix(&net, &s.Src)); x != nil {

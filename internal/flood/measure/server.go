@@ -204,8 +204,8 @@ type Second struct {
 	Orphans       uint32     // of Checked: the first challenge of its source, which the capture did not show, nor its refusal
 	Unreachable   uint32     // ICMP errors about replies
 	Proven        uint32     // queries of sources that had proved their address
-	Unproven      uint32     // queries of those that had not, estimated from the sample
-	ProvenLater   uint32     // those of them whose source proved its address within PendingFor seconds
+	Plain         uint32     // requests without a challenge, estimated from the sample
+	Followed      uint32     // those of them that one with a challenge followed within PendingFor seconds
 	ProvenAsked   uint32     // requests with a challenge of sources that had proved their address, or do by that
 	ProvenGiven   uint32     // replies to such sources that are no challenge
 	Challenged    uint32     // sources that were challenged
@@ -231,8 +231,8 @@ func (s *Second) add(b *Second) {
 	s.Orphans += b.extrapolate(b.Orphans)
 	s.Unreachable += b.Unreachable
 	s.Proven += b.Proven
-	s.Unproven += b.Unproven
-	s.ProvenLater += b.ProvenLater
+	s.Plain += b.Plain
+	s.Followed += b.Followed
 	s.Challenged += b.Challenged
 	s.Echoed += b.Echoed
 	s.Given += b.Given
@@ -343,7 +343,10 @@ func (t *Server) countQuery(s *track.Sighting, c Clock, b *Second, isProven bool
 	if isProven {
 		b.Proven++
 	}
-	t.currentPane().addQuery(t.key, s, s.ClientHash, c.Now, isProven)
+	// Where only one direction was captured, each query without a challenge counts as challenged: one that
+	// brings it back follows, if the address is not forged.
+	isChallenged := t.IsOneWay(c.Now) && s.Flags&track.HasKey == 0
+	t.currentPane().addQuery(t.key, s, s.ClientHash, c.Now, isProven, isChallenged)
 }
 
 // CountChecked counts a request by what Claims.CheckRequest made of it. second is the one

@@ -40,7 +40,7 @@ var sentences = []sentence{
 	form(`the same payload in `+share+` of `+num+` sampled queries`, checkOnePayload),
 	form(share+` of `+num+` queries from (\S+), from at least `+num+` hosts in it`, checkOneNetwork),
 	form(num+` queries, evenly paced, as one sender does`, func(x *incident, s span, n []string) { x.reads("paced", n[0], x.count(s)) }),
-	form(`the server is used against about `+num+` hosts that keep asking`, checkVictims),
+	form(`the server is a reflector: it sends about `+num+` victims `+num+`x the bytes that come in their names: ([^ ,]+).*`, checkVictims),
 	form(`it is spread over `+num+` servers of \S+, `+share+` of it to the busiest`, checkSpread),
 	form(num+` requests?/s with challenges that the server never gave out, `+share+` of `+num+` requests with a challenge`, checkGuesses),
 	form(`GUESSED CHALLENGES WERE ANSWERED: (?:at least )?`+num+` repl(?:y|ies) with data, `+num+` (B|kB|MB) went out to (?:`+num+` addresses and more|(\S+) and others|(\S+))`, checkLeaked),
@@ -293,7 +293,14 @@ func checkVictims(x *incident, s span, n []string) {
 			hosts++
 		}
 	}
-	x.reads("hosts that keep asking", n[0], hosts)
+	x.reads("victims", n[0], hosts)
+	asked := x.within(s)
+	sent := x.c.pick(s, func(r *row) bool { return x.isTarget(r.src) && r.what.isReply() })
+	factor := float64(sum(sent, inPayload)) / float64(sum(asked, inPayload))
+	x.readsAbout("times the bytes", n[1], 0.8*factor, 1.25*factor) // others asked as well
+	if busiest, _ := netip.ParseAddr(n[2]); countBy(asked, source)[busiest] == 0 && !strings.Contains(n[2], "/") {
+		x.t.Errorf("%s: %s is no victim", x.Kind, n[2])
+	}
 }
 
 func checkSpread(x *incident, s span, n []string) {
