@@ -63,6 +63,7 @@ damage is shown), 2 wrong usage, such as no terminal.`,
 	f.BoolVar(&opts.showsSecrets, "show-secrets", false, "show passwords and log secrets instead of <redacted>")
 	f.BoolVar(&opts.follow, "follow", false, "go on as the capture grows")
 	opts.registerPackets(cmd)
+	opts.registerServersFilter(cmd)
 	opts.registerFilter(cmd)
 	addHabits(cmd, opts)
 	return cmd

@@ -63,6 +63,7 @@ FILE is as in qsniff read, but read more than once: no pipe.`,
 	f.StringVar(&opts.dir, "fixtures", "", "write a folder for each exchange into `DIR`, which is new or empty")
 	f.BoolVar(&opts.asCaptured, "as-captured", false, "write names, texts and passwords as they are in the capture")
 	f.IntVarP(&opts.count, "count", "c", opts.count, fmt.Sprintf("stop after `N` exchanges (at most %d)", extract.MaxExchanges))
+	opts.registerServersFilter(cmd)
 	opts.registerFilter(cmd)
 	opts.registerInput(cmd)
 	_ = cmd.MarkFlagDirname("fixtures")

@@ -17,10 +17,12 @@ import (
 
 // displayOptions are the flags that choose messages.
 type displayOptions struct {
-	text    string // of -Y
-	words   string // after the captures
-	frame   uint64
-	program *filter.Program // of all of these; nil before check, or if there are none
+	text      string // of -Y
+	words     string // after the captures
+	byServers bool   // --servers chooses messages
+	servers   string // what that asks for
+	frame     uint64
+	program   *filter.Program // of all of these; nil before check, or if there are none
 	// outcomes are those of a first run over the captures; nil: there was none.
 	outcomes *pipeline.Outcomes
 }
@@ -46,7 +48,7 @@ func (o *readOptions) registerFilter(cmd *cobra.Command) {
 // expression returns what all flags together ask for; it is empty if they ask for nothing.
 func (o *displayOptions) expression() string {
 	var parts []string
-	for _, text := range []string{o.text, o.words} {
+	for _, text := range []string{o.text, o.words, o.servers} {
 		if text != "" {
 			parts = append(parts, text)
 		}
@@ -69,9 +71,21 @@ func (o *readOptions) compile(text string) (*filter.Program, error) {
 	return filter.Compile(text, reg, filter.Options{ShowSecrets: o.showsSecrets, UTC: o.utc, Codes: listCodes(reg)})
 }
 
+// registerServersFilter adds --servers to a command in which it chooses messages, as -Y does.
+func (o *readOptions) registerServersFilter(cmd *cobra.Command) {
+	o.registerServers(cmd, "only what these servers send and get")
+	o.display.byServers = true
+}
+
 // checkFilter compiles the expressions of the command line.
 func (o *readOptions) checkFilter() error {
 	d := &o.display
+	if d.byServers {
+		if err := o.parseServers(); err != nil {
+			return err
+		}
+		d.servers = o.ours.Expression()
+	}
 	for _, text := range []string{d.text, d.words} { // each by itself, for the places of errors
 		if strings.TrimSpace(text) == "" {
 			continue

@@ -70,6 +70,7 @@ interrupted.`,
 				"times of messages: x seconds since the exchange began, a time of day, r seconds since the first packet, d since the message before, e since 1970")
 			o.registerCapture(cmd, captureInstead)
 			o.registerCommon(cmd)
+			o.registerServersFilter(cmd)
 			o.registerFilter(cmd)
 		},
 		check: func(*cobra.Command, []string, streams) error {

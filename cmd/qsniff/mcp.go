@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,7 @@ usage.`,
 	}
 	cmd.Flags().SortFlags = false
 	opts.registerPackets(cmd)
+	opts.registerServers(cmd, "summaries, findings and incidents are about these servers only")
 	opts.registerOwn(cmd)
 	return cmd
 }
@@ -92,7 +94,7 @@ func (o *readOptions) assistant(dir string) (a mcp.Options, err error) {
 	if err != nil {
 		return a, err
 	}
-	if err := o.parseOwn(); err != nil {
+	if err := cmp.Or(o.parseServers(), o.parseOwn()); err != nil {
 		return a, err
 	}
 	switch info, err := os.Stat(dir); {
@@ -109,7 +111,7 @@ func (o *readOptions) assistant(dir string) (a mcp.Options, err error) {
 		return a, err
 	}
 	b := readBuild()
-	return mcp.Options{Folder: root, Version: b.Short(), Codes: listCodes(reg),
+	return mcp.Options{Folder: root, Version: b.Short(), Codes: listCodes(reg), Ours: o.ours,
 		Config: pipeline.Config{Registry: reg, DecodeAs: as, Dedup: dedups[o.dedup], Memory: int64(o.memory), Jobs: o.jobs},
 		Detector: func() *flood.Detector {
 			return o.newDetector(reg, flood.Defaults(), advice.DefaultExpiry)

@@ -55,6 +55,10 @@ func (s *monitorSource) load() (*monitorOptions, []string, error) {
 		}
 		err = c.Load(cmd.Flags())
 	}
+	if err == nil {
+		home := cli.UserHome()
+		_, err = home.Apply(cmd.Flags())
+	}
 	if err != nil {
 		return nil, nil, err
 	}

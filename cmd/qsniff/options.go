@@ -373,6 +373,9 @@ func (o *readOptions) wantsColor(out io.Writer) bool {
 }
 
 func isTerminal(f any) bool {
+	if e, ok := f.(errLines); ok {
+		f = e.to
+	}
 	x, ok := f.(*os.File)
 	return ok && term.IsTerminal(int(x.Fd()))
 }

@@ -86,11 +86,11 @@ func count(n uint64, words ...string) string {
 
 // newProgress returns the line of progress on standard error; nil if that is no terminal.
 func newProgress(w io.Writer) *progress.Line {
-	if e, ok := w.(errLines); ok {
-		w = e.to
-	}
 	if !isTerminal(w) {
 		return nil
+	}
+	if e, ok := w.(errLines); ok {
+		w = e.to
 	}
 	return progress.New(w, func() int { return width(w) })
 }

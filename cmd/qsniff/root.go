@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -45,6 +46,7 @@ func newRoot(io streams) *cobra.Command {
 			return readCaptures(cmd.Context(), opts, args, io)
 		},
 	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return applyHome(cmd, io.err) }
 	opts.register(root)
 	opts.registerFilter(root)
 	opts.write.register(root)
@@ -206,6 +208,20 @@ func newHelp() *cobra.Command {
 			return found.Help()
 		},
 	}
+}
+
+// applyHome sets the flags of a command about servers and tools of the user to what the user says once for all
+// commands. In that of a monitor its own file comes first.
+func applyHome(cmd *cobra.Command, w io.Writer) error {
+	if cmd.Name() == "monitor" {
+		return nil
+	}
+	home := cli.UserHome()
+	notes, err := home.Apply(cmd.Flags())
+	for i := 0; i < len(notes) && isTerminal(w); i++ {
+		fmt.Fprintln(w, "qsniff:", notes[i])
+	}
+	return err
 }
 
 // startPage is what qsniff prints without arguments: the commands by the question that they answer.

@@ -30,6 +30,10 @@ func (i inside) Run() int {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(insideMemory)
 	os.Setenv("COLUMNS", "") // the width of pages is not the terminal's
+	for _, name := range []string{"QSNIFF_SERVERS", "QSNIFF_OWN", "SUDO_USER"} {
+		os.Unsetenv(name)
+	}
+	os.Setenv("XDG_CONFIG_HOME", "/nonexistent") // servers are not those of who runs the tests
 	return i.m.Run()
 }
 

@@ -274,6 +274,7 @@ Look at the result before you share it: qsniff -o tree OUT.`,
 	f.SortFlags = false
 	opts.write.anonymize.register(cmd, "")
 	opts.write.registerFile(cmd, "")
+	opts.registerServersFilter(cmd)
 	opts.registerInput(cmd)
 	cmd.ValidArgsFunction = completeCaptures
 	return cmd

@@ -40,6 +40,7 @@ import (
 
 	"qsniff/dissect/finding"
 	"qsniff/internal/base/display"
+	"qsniff/internal/base/hostset"
 	"qsniff/internal/flood"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/render/manual"
@@ -52,6 +53,7 @@ type Options struct {
 	// Config has what all runs share: Registry, DecodeAs, Dedup, Memory, Jobs.
 	Config   pipeline.Config
 	Codes    []*finding.Code        // findings that a run can raise
+	Ours     *hostset.Set           // servers that summaries, findings and incidents are about; nil: all
 	Detector func() *flood.Detector // returns a new detector of floods, for one run
 }
 

@@ -445,7 +445,7 @@ func (r *reader) exchanges() recipe {
 func (r *reader) findings() recipe {
 	return recipe{prepare: func(cfg *pipeline.Config, q *question) finisher {
 		least := finding.Severity(max(slices.Index(severities, q.form), 0))
-		c := stats.NewFindingCollector(stats.FindingOptions{Least: least, Scale: r.scale()})
+		c := stats.NewFindingCollector(stats.FindingOptions{Ours: r.o.Ours, Least: least, Scale: r.scale()})
 		cfg.Listener = c
 		return func(dst []byte, run *tally.Run) ([]byte, []string) {
 			sum := *c.Summary()
@@ -458,10 +458,13 @@ func (r *reader) findings() recipe {
 	}}
 }
 
+// isOurs reports whether an incident is at a server that answers are about.
+func (r *reader) isOurs(in *flood.Incident) bool { return in.IsAt(r.o.Ours) }
+
 // incidents are records of floods, scans and what else was done to servers.
 func (r *reader) incidents() recipe {
 	return recipe{isOfPackets: true, prepare: func(cfg *pipeline.Config, q *question) finisher {
-		kept := flood.Collector{MinLevel: flood.Level(max(slices.Index(levels, q.form), 0))}
+		kept := flood.Collector{MinLevel: flood.Level(max(slices.Index(levels, q.form), 0)), IsOurs: r.isOurs}
 		d, seen := r.o.Detector(), &flood.Seen{}
 		d.AddObserver(kept.Observe)
 		cfg.Watchers = []track.Watcher{seen, d}
@@ -503,9 +506,9 @@ func countLevels(n [flood.Alert + 1]uint64) string {
 // summary is one record: the statistics of a capture.
 func (r *reader) summary() recipe {
 	return recipe{prepare: func(cfg *pipeline.Config, q *question) finisher {
-		c := stats.New(stats.Options{Scale: r.scale()})
+		c := stats.New(stats.Options{Ours: r.o.Ours, Scale: r.scale()})
 		cfg.Listener = c
-		var kept flood.Collector
+		kept := flood.Collector{IsOurs: r.isOurs}
 		if q.filter == "" { // a filter chooses no incidents
 			d := r.o.Detector()
 			d.AddObserver(kept.Observe)

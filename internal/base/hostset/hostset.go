@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -107,6 +108,22 @@ func (s *Set) Ends() (all []netip.AddrPort) {
 		all = append(all, e)
 	}
 	return all
+}
+
+// Expression returns the display filter that chooses the messages of these servers, in the order of their addresses.
+// That of a nil set is empty.
+func (s *Set) Expression() string {
+	if s == nil {
+		return ""
+	}
+	var parts []string
+	for _, n := range s.nets {
+		parts = append(parts, "server == "+n.String())
+	}
+	for _, e := range slices.SortedFunc(maps.Keys(s.ends), netip.AddrPort.Compare) {
+		parts = append(parts, fmt.Sprintf("(server == %v && server.port == %d)", e.Addr(), e.Port()))
+	}
+	return strings.Join(parts, " || ")
 }
 
 // HasHost reports whether any port of a host belongs to the set.

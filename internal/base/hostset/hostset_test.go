@@ -188,3 +188,19 @@ func FuzzParseNetworks(f *testing.F) {
 		}
 	})
 }
+
+// TestExpression: networks come as they were named, then ends in the order of their addresses.
+func TestExpression(t *testing.T) {
+	s, err := Parse("198.51.100.7:27016, 203.0.113.0/24, [2001:db8::1]:27015, 198.51.100.7:27015, 192.0.2.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "server == 203.0.113.0/24 || server == 192.0.2.1/32 || (server == 198.51.100.7 && server.port == 27015)" +
+		" || (server == 198.51.100.7 && server.port == 27016) || (server == 2001:db8::1 && server.port == 27015)"
+	if got := s.Expression(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := (*Set)(nil).Expression(); got != "" {
+		t.Errorf("nil set: got %s", got)
+	}
+}
