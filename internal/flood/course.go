@@ -31,7 +31,9 @@ type course struct {
 	wasRefused       bool    // there was no room for its incident, and the verdict holds
 	hasWaited        bool    // a note waited for those of other servers of the network
 	sources          sketch.Distinct
+	sourcesFrom      int32         // first second that sources holds: it has whole panes
 	sourcesTo        int32         // last second of the streak that sources holds
+	before, after    uint64        // packets in the panes of sources from before and after the incident
 	summary          *summary      // of the incident so far; nil: none is open
 	shape            measure.Shape // of its packets
 	leak             leak          // what guesses brought
@@ -124,7 +126,9 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 	}
 	if start.Sec < s.server.PaneStart() {
 		s.server.MergePreviousSources(&c.sources, c.packetSort())
+		c.sourcesFrom = min(c.sourcesFrom, s.server.PaneStart()-measure.PaneSeconds)
 	}
+	c.before, c.after = c.countPackets(s, c.sourcesFrom, start.Sec-1), 0
 	c.shape.Reset()
 	c.runStart, c.longestRun = start.Sec, 0
 	c.addStreak(s, start.Sec)
@@ -289,6 +293,7 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 	}
 	c.summary.addProofs(s.server, c.countedTo, s.Now-measure.EchoDelay)
 	s.server.MergeSources(&c.sources, c.packetSort())
+	c.after = c.countPackets(s, c.countedTo+1, s.Now)
 	if !c.isDescribedAlone && s.Now-c.firstSec >= aloneAfter && 2*v.rate >= c.meanRate() { // the sketches hold nothing from before it any more
 		c.isDescribedAlone = true
 		c.describe(s, v)
@@ -538,6 +543,7 @@ func (c *course) countStreak(s *serverSecond, v verdict) bool {
 	}
 	if c.sourcesTo < first { // they are those of an incident or a streak before
 		c.sources.Reset()
+		c.sourcesFrom = s.server.PaneStart()
 	}
 	c.sourcesTo = s.Now
 	s.server.MergeSources(&c.sources, c.packetSort()) // the sketches have lost it when the next pulse comes

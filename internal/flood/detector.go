@@ -189,8 +189,8 @@ func WarningsOnly(observe func(in *Incident, e Event)) func(in *Incident, e Even
 	}
 }
 
-// FullTables returns the names of the tables that are full: something may have been evicted
-// from them, or refused.
+// FullTables returns the names of the tables whose limits cost something: what was counted was evicted, or
+// what was worth a place got none.
 func (d *Detector) FullTables() []string {
 	var full []string
 	add := func(name string, yes bool) {
@@ -198,15 +198,15 @@ func (d *Detector) FullTables() []string {
 			full = append(full, name)
 		}
 	}
-	add("servers", d.servers.light.Len() == d.servers.light.Cap())
-	add("servers watched closely", len(d.servers.heavy) == d.servers.maxHeavy)
-	add("networks", d.networks.light.Len() == d.networks.light.Cap())
-	add("networks watched closely", len(d.networks.heavy) == d.networks.maxHeavy)
-	add("hosts that get replies nobody asked for", len(d.victims.heavy) == heavyVictims)
+	add("servers", d.servers.hasLost)
+	add("servers watched closely", d.servers.fullSince > 0 || d.servers.noneIdleSince > 0)
+	add("networks", d.networks.hasLost)
+	add("networks watched closely", d.networks.fullSince > 0)
+	add("hosts that get replies nobody asked for", d.victims.hasNoRoom)
 	add("tools of one's own", d.own.isFull())
-	add("sources of scans", d.scans.table.Len() == d.scans.table.Cap())
+	add("sources of scans", d.scans.hasLost)
 	add("hosts that get more than queries", d.others.IsFull())
-	add("consoles", d.consoles.table.Len() == d.consoles.table.Cap())
+	add("consoles", d.consoles.hasEvicted)
 	return full
 }
 

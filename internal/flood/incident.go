@@ -166,7 +166,8 @@ type Incident struct {
 	Viewed    uint64 // of how many of its packets the sources were looked at
 	BytesIn   uint64 // of payload, to the target; of an OtherFlood with all headers from IP's on
 	BytesOut  uint64 // and from it
-	// Sources is an estimate, SourcesError its standard error as a share of it.
+	// Sources is an estimate, SourcesError its standard error as a share of it, with the sources from
+	// before Start in what it was counted with.
 	Sources      float64
 	SourcesError float64
 	// SourceSketch is what Sources was counted with, hashes of the sources' addresses; nil where

@@ -2,6 +2,7 @@ package flood
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -117,6 +118,26 @@ func TestMemoryMeasured(t *testing.T) {
 		runtime.KeepAlive(x)
 		if got := int(after.TotalAlloc - before.TotalAlloc); got < tt.want || got > tt.want/8*9 {
 			t.Errorf("%s\ngot  %d bytes\nwant %d, or an eighth more", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestFullTables: a table that is full costs nothing while those that it evicts were asked once or twice.
+func TestFullTables(t *testing.T) {
+	for _, tt := range []struct {
+		each int
+		want bool
+	}{{2, false}, {promoteSecond - 1, true}} {
+		w := newWorld(1)
+		s := w.server(usual, 27015)
+		for i := range lightTargets + 100 {
+			s.host = w.ip(0x0b000000 + uint32(i)*263) // networks of their own, most of them
+			for range tt.each {
+				s.take(request{from: w.someone().host, port: 1, ttl: 60, asks: 1}, nil)
+			}
+		}
+		if got := slices.Contains(w.d.FullTables(), "servers"); got != tt.want {
+			t.Errorf("%d requests to each\ngot  %v\nwant %v", tt.each, got, tt.want)
 		}
 	}
 }

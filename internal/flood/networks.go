@@ -27,6 +27,7 @@ type networks struct {
 	lastFound *network
 	fullSince int32 // the last second in which there was no room for one more
 	light     *lru.Table[netKey, lightNetwork]
+	hasLost   bool // one that was busy was evicted from light
 }
 
 // netKey is a network and a port: all servers of the network that have this port.
@@ -136,7 +137,9 @@ func (x *networks) countCoarsely(e track.End, serverHash uint64, packets uint32)
 func (x *networks) countIn(k netKey, part uint64, packets uint32) {
 	l := x.light.Get(k)
 	if l == nil {
-		l, _ = x.light.Put(k)
+		var gone *lru.Evicted[netKey, lightNetwork]
+		l, gone = x.light.Put(k)
+		x.hasLost = x.hasLost || gone != nil && gone.Val.isMissed(x.Now)
 		*l = lightNetwork{lightServer: lightServer{sec: x.Now, paneStart: x.Now, firstAsked: x.Now}, partsSince: x.Now}
 	}
 	if l.countPart(part, packets, x.Now) {

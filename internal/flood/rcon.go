@@ -17,6 +17,8 @@ type consoles struct {
 	*book
 	table   *lru.Table[track.End, console]
 	pending *lru.Table[loginKey, pendingLogin]
+
+	hasEvicted bool // refusals were evicted from table
 }
 
 // loginKey is the two ends of a connection.
@@ -93,6 +95,7 @@ func (x *consoles) countLogin(s *track.Sighting) {
 	if c == nil {
 		var gone *lru.Evicted[track.End, console]
 		c, gone = x.table.Put(server)
+		x.hasEvicted = x.hasEvicted || gone != nil
 		if gone != nil && gone.Val.in != nil {
 			gone.Val.closeIncident(x.book)
 		}

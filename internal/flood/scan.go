@@ -21,6 +21,7 @@ type scans struct {
 	first      [firstRequestPlaces]firstRequest
 	answering  sketch.Recent // networks from which answers came
 	hasAnswers bool          // answering is not empty
+	hasLost    bool          // a source that asked lately, and more than a few servers, was evicted
 	// isCarpet reports whether a server is in a network that many sources flood, of which one has asked
 	// since a second.
 	isCarpet func(h *track.Host, port uint16, since int32) bool
@@ -59,6 +60,9 @@ const (
 	// scanFor for how many seconds it is watched at most. Chosen: slow scans pause for
 	// minutes, and in an hour anybody asks many servers.
 	scanIdle, scanFor = 600, 3600
+	// scanLost is for how many seconds after its last request a source is missed that asked scanFew times
+	// and was evicted. Chosen: sources that go on are back by then, and begin anew.
+	scanLost, scanFew = 60, 10
 )
 
 func newScans(b *book, n int) scans {
@@ -110,8 +114,11 @@ func (x *scans) countRequest(s *track.Sighting) {
 // is evicted, and its incident closed.
 func (x *scans) watch(src track.Host, frame uint64) *scanner {
 	sc, gone := x.table.Put(src)
-	if gone != nil && gone.Val.in != nil {
-		x.closeIncidentOf(&gone.Val)
+	if gone != nil {
+		x.hasLost = x.hasLost || x.Now-gone.Val.lastSec < scanLost && gone.Val.requests >= scanFew
+		if gone.Val.in != nil {
+			x.closeIncidentOf(&gone.Val)
+		}
 	}
 	*sc = scanner{firstSec: x.Now, paneSec: x.Now, firstNanos: x.Nanos, frame: frame}
 	return sc

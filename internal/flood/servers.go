@@ -23,6 +23,7 @@ type servers struct {
 	maxHeavy      int                  // how many of heavy there may be
 	hasTrial      bool                 // one of heavy has
 	light         *lru.Table[track.End, lightServer]
+	hasLost       bool // one that was busy was evicted from light
 	// isOwn reports whether a server is watched closely from its first request on; nil: none is.
 	isOwn func(netip.AddrPort) bool
 }
@@ -105,7 +106,9 @@ func markOf(h *track.Host, port uint16) uint64 {
 func (x *servers) countPacket(e track.End, hash uint64, n uint32, hasKey bool) (w *watched, inPane uint32) {
 	l := x.light.Get(e)
 	if l == nil {
-		l, _ = x.light.Put(e)
+		var gone *lru.Evicted[track.End, lightServer]
+		l, gone = x.light.Put(e)
+		x.hasLost = x.hasLost || gone != nil && gone.Val.isMissed(x.Now)
 		*l = lightServer{sec: x.Now, paneStart: x.Now, firstAsked: x.Now}
 	}
 	isBusy := l.countPackets(n, x.Now)
@@ -140,6 +143,12 @@ func (l *lightServer) countPackets(n uint32, now int32) (isBusy bool) {
 // isAsked reports whether the receiver of a packet is a server that gets requests.
 func (x *servers) isAsked(s *track.Sighting) bool {
 	return x.receiver(s) != nil || x.light.Peek(s.To()) != nil
+}
+
+// isMissed reports whether what was counted costs something if it is evicted: the server was about to be
+// watched closely. One that was asked once or twice, as by a scan, is not.
+func (l *lightServer) isMissed(now int32) bool {
+	return now-l.paneStart < m.PaneSeconds && l.inPane >= promoteSecond/2
 }
 
 // countStrange counts a datagram of no session to a server that is not watched closely and has answered

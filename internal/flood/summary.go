@@ -105,7 +105,7 @@ func (c *course) hasProofs(t *measure.Server) bool { return t.LastChallenge > 0 
 func (c *course) updateTotals(end int64) {
 	c.in.setMean(end)
 	c.in.setSources(c.sources.Count())
-	c.in.SourcesError = sketch.DistinctError
+	c.in.SourcesError = min(1, sketch.DistinctError+measure.Share(float64(c.before+c.after), c.in.Sources)) // each of another source
 	c.in.Shape, c.in.OtherForms = c.shape.AppendForms(c.in.Shape[:0]), c.shape.Others
 }
 

@@ -18,6 +18,7 @@ type victims struct {
 	light     *lru.Table[track.Host, lightVictim]
 	heavy     []*victim
 	lastFound *victim // by find, which looks here first
+	hasNoRoom bool    // there was none for one more of heavy
 }
 
 // lightVictim counts the replies to a host that is not watched closely.
@@ -100,6 +101,7 @@ func (v *victims) countLight(h track.Host) *victim {
 	}
 	x := v.makeRoom()
 	if x == nil {
+		v.hasNoRoom = true
 		return nil
 	}
 	x.Reset(h, v.Now)
