@@ -23,7 +23,7 @@ type analysis struct {
 
 // analyses returns the rows.
 func analyses() []*analysis {
-	return []*analysis{newFollow(), newExchanges(), newStats(), newFindings(), newProven(), newPolls(), newVantages(), newFloods(), newReport(), newDiff()}
+	return []*analysis{newFollow(), newExchanges(), newStats(), newFindings(), newProven(), newPolls(), newVantages(), newFloods(), newReport(), newCompare(), newDiff()}
 }
 
 // command returns the command of a row.

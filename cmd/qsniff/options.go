@@ -189,7 +189,7 @@ func (o *readOptions) registerPackets(cmd *cobra.Command) {
 }
 
 // countless are the commands whose output has no counts or rates of packets.
-var countless = []string{"anonymize", "browse", "extract", "follow", "mcp", "replay", "vantages"}
+var countless = []string{"anonymize", "browse", "compare", "extract", "follow", "mcp", "replay", "vantages"}
 
 // registerSampled adds --sampled.
 func (o *readOptions) registerSampled(cmd *cobra.Command) {

@@ -235,7 +235,7 @@ Usage:
 
 Read:         read  live  follow  exchanges  stats  findings  browse  decode
 Attacked:     top  floods  proven  monitor  report
-Compare:      diff  vantages  polls
+Compare:      compare  diff  vantages  polls
 Share, test:  anonymize  extract  replay  mcp
 Reference:    explain  fields  interfaces  schema  wireshark-plugin  completion
               version  help
@@ -255,7 +255,8 @@ var topics = map[string]string{
 	"stats":            "statistics summary servers clients rates latency rtt ping",
 	"findings":         "errors warnings expert lint problems bugs",
 	"follow":           "conversation dialogue dialog rcon transcript",
-	"diff":             "compare loss lost drops",
+	"compare":          "differs difference between versus",
+	"diff":             "loss lost drops",
 	"anonymize":        "anonymise share privacy mask",
 	"extract":          "fixtures vectors tests export",
 	"replay":           "serve simulate mock",

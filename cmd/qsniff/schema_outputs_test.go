@@ -78,6 +78,8 @@ func checkOtherOutputs(t *testing.T, check func(t *testing.T, args ...string)) {
 	check(t, append([]string{"findings", "-o", "json"}, captures(t)...)...)
 	check(t, "follow", "-o", "json", pcapfiles+"/a2s", pcapfiles+"/rcon")
 	checkDiffs(t, check)
+	check(t, "compare", "-o", "json", "198.18.0.36", "198.18.5.2", pcapfiles+"/a2s/full-poll.pcap", pcapfiles+"/stories/challenge-on-one-server.pcap")
+	check(t, "compare", "-o", "json", "198.18.0.36", "198.18.0.182", pcapfiles+"/a2s/full-poll.pcap", pcapfiles+"/a2s/rules-parts-missing.pcap")
 	check(t, "vantages", "-o", "json", pcapfiles+"/vantages/near.pcap", pcapfiles+"/vantages/far.pcap")
 	check(t, "read", "-o", "json", "--layout", describedCapture(t))
 	check(t, "decode", "-o", "json", "--layout", `"s"`)

@@ -182,24 +182,37 @@ func (c *checker) duration(o *operand) (constant, *Error) {
 // timeForms are the forms of times with a date.
 var timeForms = []string{"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02", "Jan 2, 2006 15:04:05"}
 
-func (c *checker) moment(o *operand) (constant, *Error) {
-	if s, ok := parseDuration(o.word); ok && strings.Trim(o.word, "-0123456789.") == "" {
-		return constant{num: uint64(s), number: float64(s)}, nil
+// ParseTime reads a time with a date, or seconds since 1970, as filters have them. Without a zone it is
+// one of where.
+func ParseTime(word string, where *time.Location) (nanos int64, ok bool) {
+	if s, ok := parseDuration(word); ok && strings.Trim(word, "-0123456789.") == "" {
+		return s, true
 	}
-	where := time.Local
-	if c.scope.o.UTC {
-		where = time.UTC
-	}
-	word, isUTC := strings.CutSuffix(o.word, " UTC")
+	word, isUTC := strings.CutSuffix(word, " UTC")
 	if isUTC {
 		where = time.UTC
 	}
 	for _, form := range timeForms {
 		for _, zone := range []string{"", "Z07:00"} {
 			if t, err := time.ParseInLocation(form+zone, word, where); err == nil {
-				return constant{num: uint64(t.UnixNano())}, nil
+				return t.UnixNano(), true
 			}
 		}
+	}
+	return 0, false
+}
+
+func (c *checker) moment(o *operand) (constant, *Error) {
+	where := time.Local
+	if c.scope.o.UTC {
+		where = time.UTC
+	}
+	if nanos, ok := ParseTime(o.word, where); ok {
+		return constant{num: uint64(nanos), number: float64(nanos)}, nil
+	}
+	word, isUTC := strings.CutSuffix(o.word, " UTC")
+	if isUTC {
+		where = time.UTC
 	}
 	for _, form := range []string{"15:04:05", "15:04"} {
 		if t, err := time.Parse(form, word); err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"qsniff/internal/base/jsonw"
 	"qsniff/internal/flood"
+	"qsniff/internal/render"
 	"qsniff/internal/track/diff"
 	"qsniff/internal/track/vantages"
 )
@@ -55,6 +56,7 @@ type (
 	levelName    string
 	kindName     string
 	basisName    string
+	aspectName   string
 )
 
 func (t text) MarshalJSON() ([]byte, error) { return jsonw.Text(nil, string(t)), nil }
@@ -124,6 +126,8 @@ type named struct {
 
 // Types are the types of records, by name.
 var Types = map[string]reflect.Type{
+	"comparison":     reflect.TypeFor[comparison](),
+	"contrast":       reflect.TypeFor[contrast](),
 	"summary":        reflect.TypeFor[diffSummary](),
 	"difference":     reflect.TypeFor[difference](),
 	"extent":         reflect.TypeFor[extent](),
@@ -165,6 +169,7 @@ var Forms = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[levelName]():      ref("level"),
 	reflect.TypeFor[verdictName]():    {Enum: names(vantages.Unanswered, vantages.Flat)},
 	reflect.TypeFor[originName]():     {Enum: names(vantages.Answers, vantages.Echoes)},
+	reflect.TypeFor[aspectName]():     {Enum: names(render.AnswerAspect, render.ValueAspect)},
 	reflect.TypeFor[wayName]():        {Enum: names(diff.UnknownWay, diff.ToClient)},
 	reflect.TypeFor[className]():      {Enum: names(diff.Retransmitted, diff.AnsweredBetween)},
 	reflect.TypeFor[sideName]():       {Enum: []any{"edge", "host"}},

@@ -51,6 +51,8 @@ func otherRecords() []Record {
 		{"stats", "what a capture comes to", "stats, report", statsRecord()},
 		{"summary", "two captures of the same traffic, compared", "diff, as the first line", ofRecord("summary", 1)},
 		{"difference", "a datagram that is not the same at both points", "diff", ofRecord("difference", 1)},
+		{"comparison", "two servers, two clients or two times of a server, compared", "compare, as the first line", ofRecord("comparison", 1)},
+		{"contrast", "what one side has otherwise than the other", "compare", ofRecord("contrast", 1)},
 		{"vantages", "captures that were made at several clients", "vantages, as the first line", ofRecord("vantages", 1)},
 		{"vantage_server", "how a server answers at several clients", "vantages", ofRecord("vantage_server", 1)},
 	}, []Record{{"report", "all parts of a report as one object", "report", reportRecord()}})

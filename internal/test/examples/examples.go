@@ -31,6 +31,8 @@ var Captures = map[string]string{
 	"rcon.pcap":     "rcon/srcds-login-status.pcap",
 	"attack.pcapng": "floods/spoofed.pcap",
 	"evening.pcap":  "a2s/full-poll.pcap",
+	"clients.pcap":  "stories/challenge-ignored.pcap",
+	"servers.pcap":  "stories/challenge-on-one-server.pcap",
 	"near.pcap":     "vantages/near.pcap",
 	"far.pcap":      "vantages/far.pcap",
 }
