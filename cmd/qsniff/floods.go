@@ -27,6 +27,7 @@ import (
 	"qsniff/internal/flood/rules"
 	"qsniff/internal/flood/rules/edge"
 	"qsniff/internal/flood/rules/iptables"
+	"qsniff/internal/flood/rules/loaded"
 	"qsniff/internal/flood/rules/nft"
 	"qsniff/internal/render"
 	"qsniff/internal/render/counters"
@@ -282,13 +283,15 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 		p := &liveFloods{out: out, detector: d, start: j.live.start, run: tally.Run{First: j.live.start.UnixNano()}}
 		d.AddObserver(p.observe)
 		j.cfg.Progress = p.update
+		out.loaded = readLoaded()
+		defer out.loaded.Close()
 	}
 	j.print = func(run tally.Run) error {
 		if j.live != nil {
 			run.Interrupted = ctx.Err() != nil
 		}
 		f := out.makeReport(run, d)
-		f.IsLive = j.live != nil
+		f.IsLive, f.Loaded = j.live != nil, out.loaded.Latest()
 		found = f.Counts[flood.Info] + f.Counts[flood.Warn] + f.Counts[flood.Alert]
 		j.after = func() error { return opts.checkFailOn(f.Counts[:], levels) }
 		if isLivePage {
@@ -420,7 +423,7 @@ func (p *liveFloods) draw() {
 	}
 	p.run.Last = time.Now().UnixNano()
 	f := o.makeReport(p.run, p.detector)
-	f.IsLive = true
+	f.IsLive, f.Loaded = true, o.loaded.Latest()
 	opt := o.opts.textOptions(o.w)
 	page := text.AppendFloods(nil, f, opt, text.FloodOptions{Verbose: o.opts.verbose, Explain: o.opts.explain})
 	head := fmt.Sprintf("Watching %s since %s, drawn %s; Ctrl-C ends it and prints all\n\n", strings.Join(o.opts.interfaces, ", "),
@@ -453,6 +456,7 @@ func terminalHeight(out any) int {
 type floodOutput struct {
 	opts   *floodsOptions
 	w      io.Writer
+	loaded *loaded.Reader // nil: what is loaded is unknown
 	seen   flood.Seen
 	kept   flood.Collector
 	proofs *proof.Collector // nil unless proven clients are asked for

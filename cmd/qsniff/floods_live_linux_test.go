@@ -46,7 +46,7 @@ func TestFloodsLive(t *testing.T) {
 	if !found || !strings.HasPrefix(block, "\n ") || !strings.Contains(block, "\nflood_few  udp/"+gameAddr+"  a2s  alert  ") {
 		t.Errorf("no block, or no interrupted report:\n%s", &text)
 	}
-	for _, want := range []string{"\n1 attack in ", "\nATTACK on udp/" + gameAddr + ", GOING ON since ", "\nDO     paste the lines below\n", "  sure   ", ", flood_few: ", "\nsudo nft -f - <<'END'\n", "\n    ip daddr @until1 udp dport 27015 jump target1\n"} {
+	for _, want := range []string{"\n1 attack in ", "\nATTACK on udp/" + gameAddr + ", GOING ON since ", "\nDO     paste the lines below\n", "  sure   ", ", flood_few: ", "\nsudo nft -f - <<'END'\n", "\n    ip daddr @until1 udp dport 27015 counter jump target1 \\\n      comment \"flood_few at udp/" + gameAddr + "\"\n"} {
 		if !strings.Contains(report, want) {
 			t.Errorf("%q is not in\n%s", want, report)
 		}

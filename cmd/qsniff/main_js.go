@@ -5,6 +5,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"qsniff/internal/flood/rules/loaded"
 )
 
 // screenCommands returns no command: a page is no terminal.
@@ -25,3 +27,6 @@ func endingSignals() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGT
 
 // ignoreBrokenPipe does nothing: there are no pipes.
 func ignoreBrokenPipe() {}
+
+// readLoaded returns nil: a browser has no firewall.
+func readLoaded() *loaded.Reader { return nil }

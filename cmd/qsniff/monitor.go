@@ -30,6 +30,7 @@ import (
 	"qsniff/internal/fleet"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
+	"qsniff/internal/flood/rules/loaded"
 	"qsniff/internal/monitor"
 	"qsniff/internal/monitor/metrics"
 	"qsniff/internal/monitor/notify"
@@ -243,6 +244,7 @@ type monitorRun struct {
 	server   *serve.Server
 	page     *livePage
 	told     *notify.Telling     // nil: incidents are passed on to nothing
+	loaded   *loaded.Reader      // nil: which rules are loaded is unknown
 	toFleet  func(fleet.Message) // takes messages for the hub of a fleet; nil: there is none
 	received uint64              // packets that the source has delivered
 	teller   *notify.Teller      // that of told, or one for the page's findings; nil: none are wanted
@@ -263,6 +265,7 @@ func runMonitor(ctx context.Context, opts *monitorOptions, source *monitorSource
 	}
 	m.source = source
 	defer m.server.Close()
+	defer m.loaded.Close()
 	if err := m.enterSandbox(); err != nil {
 		m.in.close()
 		return err
@@ -298,6 +301,9 @@ func openMonitor(ctx context.Context, opts *monitorOptions, args []string, io st
 	if m.in, err = openMonitored(ctx, opts, args, io); err != nil {
 		l.Close()
 		return nil, err
+	}
+	if m.in.live != nil {
+		m.loaded = readLoaded()
 	}
 	if err := m.startTelling(); err != nil {
 		m.in.close()

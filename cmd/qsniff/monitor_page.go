@@ -154,5 +154,8 @@ func newMetricsHandler(m *monitorRun) http.Handler {
 	if m.told != nil {
 		all = append(all, metrics.NewToldCollector(m.told.Messenger.Counts))
 	}
+	if m.loaded != nil {
+		all = append(all, metrics.NewRulesCollector(m.loaded.Latest))
+	}
 	return metrics.NewHandler(all...)
 }

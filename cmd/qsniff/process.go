@@ -81,7 +81,7 @@ const messengerGrowth = 50
 
 // messengerCommands returns the commands that other commands start as processes of their own.
 func messengerCommands(io streams) []*cobra.Command {
-	return []*cobra.Command{newReportBeside(io), {
+	return []*cobra.Command{newReportBeside(io), newRuleCounters(io), {
 		Use:    "messenger",
 		Short:  "tell what another qsniff finds: started by it",
 		Hidden: true,

@@ -33,6 +33,7 @@ import (
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/flood/rules"
+	"qsniff/internal/flood/rules/loaded"
 	"qsniff/internal/flood/rules/nft"
 	"qsniff/internal/monitor"
 	"qsniff/internal/pipeline"
@@ -196,6 +197,8 @@ type topRun struct {
 	live  *monitored // nil: a capture is played
 	asked rules.Invocation
 
+	loaded *loaded.Reader // nil: which rules are loaded is unknown
+
 	mu   sync.Mutex // guards what follows
 	now  *session   // nil: another one begins
 	last *top.State // while now is nil
@@ -249,6 +252,10 @@ func runTop(ctx context.Context, opts *topOptions, args []string, io streams) er
 	first, err := t.begin(opts.playSpeed, false, 0)
 	if err != nil {
 		return err
+	}
+	if t.live != nil && t.live.live != nil {
+		t.loaded = readLoaded()
+		defer t.loaded.Close()
 	}
 	model, err := t.newModel(first)
 	if err != nil {
@@ -405,7 +412,9 @@ func (t *topRun) Take(ctx context.Context) *top.State {
 		defer t.mu.Unlock()
 		return t.last
 	}
-	return s.feed.Take(ctx)
+	state := s.feed.Take(ctx)
+	state.Loaded = t.loaded.Latest()
+	return state
 }
 
 // Open implements top.Source.

@@ -10,6 +10,7 @@ import (
 	"qsniff/internal/flood/other"
 	"qsniff/internal/flood/proof"
 	"qsniff/internal/flood/rules"
+	"qsniff/internal/flood/rules/loaded"
 	"qsniff/internal/render/tally"
 	"qsniff/internal/track/stats"
 	"qsniff/internal/track/vantages"
@@ -54,6 +55,8 @@ type Floods struct {
 	// for nft then, because no command prints these again.
 	IsLive bool
 	Script []byte
+	// Loaded is what the rules that are loaded on this machine do; nil: unknown.
+	Loaded *loaded.State
 }
 
 // RuleInput returns what a file of rules against the incidents is made of.

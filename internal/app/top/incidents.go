@@ -18,6 +18,7 @@ import (
 	"qsniff/internal/app/terminal"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/flood"
+	"qsniff/internal/flood/rules/loaded"
 	"qsniff/internal/render"
 	"qsniff/internal/render/tally"
 	"qsniff/internal/render/text"
@@ -113,7 +114,11 @@ func (m *Model) explain(in *flood.Incident) string {
 	if rules != "" {
 		do += " The lines are at the end of this page; y copies them."
 	}
-	page := terminal.Head.Render(strings.Join(wrap(do, m.width), "\n")) + "\n" + string(text.AppendFloodIncident(nil, f, in, opt))
+	page := terminal.Head.Render(strings.Join(wrap(do, m.width), "\n")) + "\n"
+	if text := m.effect(in); text != "" {
+		page += terminal.Head.Render(strings.Join(wrap(text, m.width), "\n")) + "\n"
+	}
+	page += string(text.AppendFloodIncident(nil, f, in, opt))
 	if rules != "" {
 		page += "\n" + terminal.Head.Render("Lines to paste into a shell of root on the server's machine:") + "\n\n" + rules
 	}
@@ -228,10 +233,35 @@ func (m *Model) verdict() (first, second string) {
 	if n > 1 {
 		first += fmt.Sprintf("; and %d more", n-1)
 	}
+	if m.hasRules(in) {
+		return levelStyle(in.Level).Render(first), m.effect(in) + "   Undo: sudo nft delete table inet qsniff"
+	}
 	if m.opt.Asked.Written != "" && in.Level == flood.Alert && in.Advice.Rules != nil {
 		return levelStyle(in.Level).Render(first), "Do: " + m.opt.Asked.LoadNFT() + "   Undo: sudo nft delete table inet qsniff"
 	}
 	return levelStyle(in.Level).Render(first), "Do: i has evidence and lines to paste. " + firstSentence(in.Kind.Doc().Do)
+}
+
+// hasRules reports whether rules are loaded for the target of an incident.
+func (m *Model) hasRules(in *flood.Incident) bool {
+	s := m.state.Loaded
+	return s != nil && in.End == 0 && slices.ContainsFunc(s.Targets, func(t loaded.Target) bool { return t.Target == in.Target.String() })
+}
+
+// effect returns what the rules that are loaded do against an incident, and how those fare whom they must
+// not hit; empty: no rules are loaded, or that is unknown.
+func (m *Model) effect(in *flood.Incident) string {
+	text := m.state.Loaded.Describe(in.Target, time.Unix(0, m.state.Nanos))
+	if text == "" || in.End != 0 {
+		return ""
+	}
+	for i := range m.state.Servers {
+		r := &row{Server: &m.state.Servers[i]}
+		if share := r.servedShare(); r.Addr == in.Target.End && share >= 0 {
+			text += " Of the queries of proven clients " + percent(share) + " are served."
+		}
+	}
+	return text
 }
 
 func firstSentence(text string) string {

@@ -33,6 +33,7 @@ import (
 	"qsniff/internal/app/terminal"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/rules"
+	"qsniff/internal/flood/rules/loaded"
 	"qsniff/internal/monitor"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/render/counters"
@@ -290,9 +291,10 @@ type State struct {
 	*monitor.Snapshot
 	Incidents []flood.Incident // in the order of detection
 	Omitted   flood.Omitted
-	Play      *play.State // nil: what happens now
-	IsStuck   bool        // the capture brings nothing, not even that time passes
-	Ended     error       // why the run is over; nil: it is not
+	Play      *play.State   // nil: what happens now
+	IsStuck   bool          // the capture brings nothing, not even that time passes
+	Loaded    *loaded.State // what the rules that are loaded do; nil: unknown
+	Ended     error         // why the run is over; nil: it is not
 }
 
 // Feed is the part of a run that fills screens.

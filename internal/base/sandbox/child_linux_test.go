@@ -109,7 +109,9 @@ func obey(o orders) error {
 	if root != nil {
 		f.own(root, o.Folder)
 	}
-	f.Exec = textOf(exec.Command("/bin/true").Run())
+	program := exec.Command("/bin/true")
+	program.Stdin, program.Stdout, program.Stderr = os.Stdin, os.Stderr, os.Stderr // else /dev/null is opened
+	f.Exec = textOf(program.Run())
 	f.Connect, f.ConnectAllowed = dial(refused), dial(allowed)
 	f.Bind = bind()
 	f.Signal = textOf(syscall.Kill(os.Getppid(), 0))

@@ -42,6 +42,13 @@ type Policy struct {
 	// made anew has another identity than the one that was there.
 	Sockets []string
 
+	// Programs are files and folders with programs that may still be run, with their libraries: they can be
+	// read, too. What is run has the rights that are left.
+	Programs []string
+
+	// NetAdmin keeps the right to read and change the network of this machine, for programs that are run, too.
+	NetAdmin bool
+
 	// User is the user that the process becomes; nil is no change. Only root can
 	// change. Root without capabilities cannot write where only another user may: a
 	// capture started with sudo in somebody's home has to become that user, whom
@@ -78,14 +85,14 @@ func (p *Policy) readExisting(paths ...string) {
 // Status is what Enter achieved, on all threads of the process and on those that start
 // later.
 type Status struct {
-	Capabilities bool // all dropped: effective, permitted, inheritable, ambient
-	Bounding     bool // the bounding set is empty too: that needs the capability setpcap, which root has
+	Capabilities bool // all dropped but those of the policy: effective, permitted, inheritable, ambient
+	Bounding     bool // the bounding set has no others either: that needs the capability setpcap, which root has
 	NoNewPrivs   bool // programs that are started cannot gain any
 	NoDump       bool // no core dumps, and no other process of this user may look into the memory
 	User         *User
 
 	Landlock int  // version of the kernel's rules for files and more; 0: it has none
-	Files    bool // none can be opened but those of the policy, none executed
+	Files    bool // none can be opened or run but those of the policy
 	TCP      bool // no port can be bound or connected to but those of the policy; multipath TCP is beyond these rules
 	UDP      bool // none can be bound or sent to but those of the policy
 	Signals  bool // none can be sent to other processes

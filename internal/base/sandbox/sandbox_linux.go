@@ -28,7 +28,7 @@ func Enter(p Policy) (Status, error) {
 		return s, err
 	}
 	defer rules.close()
-	if err := dropPrivileges(p.User, &s); err != nil {
+	if err := dropPrivileges(&p, &s); err != nil {
 		return s, err
 	}
 	if err := forbidCoreDumps(&s); err != nil {
@@ -59,35 +59,58 @@ func OwnerOf(path string) (*User, error) {
 	return &User{UID: int(st.Uid), GID: int(st.Gid)}, nil
 }
 
-// dropPrivileges drops the user and all capabilities. The Go runtime has many
+// HasNetAdmin reports whether the process may read and change the network of this machine.
+func HasNetAdmin() bool {
+	has, err := cap.GetProc().GetFlag(cap.Effective, cap.NET_ADMIN)
+	return has && err == nil
+}
+
+// dropPrivileges drops the user and all capabilities but those of p. The Go runtime has many
 // threads, each with capabilities of its own: libcap's psx package reaches all
 // of them with cgo, where syscall.AllThreadsSyscall refuses, and without.
-func dropPrivileges(u *User, s *Status) error {
+func dropPrivileges(p *Policy, s *Status) error {
 	if _, _, e := psx.Syscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); e != 0 {
 		return &Error{Step: "no new privileges", Err: e}
 	}
 	s.NoNewPrivs = true
 	// The bounding set limits what can be gained, which no-new-privileges rules
 	// out already; emptying it takes a capability that only root has.
-	s.Bounding = emptyBoundingSet() == nil
+	s.Bounding = emptyBoundingSet(p.NetAdmin) == nil
 	if err := cap.ResetAmbient(); err != nil && !errors.Is(err, syscall.EINVAL) { // Linux before 4.3
 		return &Error{Step: "ambient capabilities", Err: err}
 	}
-	if u != nil {
+	if u := p.User; u != nil {
 		if err := u.become(); err != nil {
 			return &Error{Step: "become user " + strconv.Itoa(u.UID), Err: err}
 		}
 		s.User = u
 	}
-	if err := cap.NewSet().SetProc(); err != nil {
+	kept := cap.NewSet()
+	if p.NetAdmin {
+		for _, flag := range []cap.Flag{cap.Permitted, cap.Effective, cap.Inheritable} {
+			if err := kept.SetFlag(flag, true, cap.NET_ADMIN); err != nil {
+				return &Error{Step: "keep net_admin", Err: err}
+			}
+		}
+	}
+	if err := kept.SetProc(); err != nil {
 		return &Error{Step: "drop capabilities", Err: err}
+	}
+	if p.NetAdmin {
+		if err := cap.SetAmbient(true, cap.NET_ADMIN); err != nil {
+			return &Error{Step: "keep net_admin", Err: err}
+		}
 	}
 	s.Capabilities = true
 	return nil
 }
 
-func emptyBoundingSet() error {
+// emptyBoundingSet empties it, but for one right if that stays.
+func emptyBoundingSet(keepNetAdmin bool) error {
 	for c := cap.Value(0); c < cap.MaxBits(); c++ {
+		if c == cap.NET_ADMIN && keepNetAdmin {
+			continue
+		}
 		if err := cap.DropBound(c); err != nil {
 			return err
 		}
@@ -167,6 +190,7 @@ const (
 	rightsToList  = landlock.AccessFSReadDir
 	rightsToWrite = landlock.AccessFSWriteFile | landlock.AccessFSTruncate
 	rightsToMake  = landlock.AccessFSMakeReg | landlock.AccessFSRemoveFile
+	rightsToRun   = rightsToRead | landlock.AccessFSExecute
 	rightsToKeep  = rightsToRead | rightsToList | rightsToWrite | rightsToMake | landlock.AccessFSMakeDir | landlock.AccessFSRemoveDir
 
 	tcp = landlock.AccessNetBindTCP | landlock.AccessNetConnectTCP
@@ -206,7 +230,7 @@ func newRuleset(p Policy, s *Status) (*ruleset, error) {
 		r.close()
 		return nil, err
 	}
-	s.Folders = len(p.Read) + len(p.Write) + len(p.Trees)
+	s.Folders = len(p.Read) + len(p.Programs) + len(p.Write) + len(p.Trees)
 	s.Ports = len(p.Bind) + len(p.Connect)
 	s.UDPPorts = len(p.SendUDP)
 	return r, nil
@@ -253,6 +277,11 @@ func (r *ruleset) chooseRights(abi int, s *Status) {
 func (r *ruleset) addRules(p Policy) error {
 	for _, path := range p.Read {
 		if err := r.allow(path, rightsToRead, rightsToRead|rightsToList); err != nil {
+			return err
+		}
+	}
+	for _, path := range p.Programs {
+		if err := r.allow(path, rightsToRun, rightsToRun|rightsToList); err != nil {
 			return err
 		}
 	}

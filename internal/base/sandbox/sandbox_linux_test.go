@@ -50,6 +50,36 @@ const (
 	noRight = "operation not permitted" // for lack of a capability
 )
 
+// TestPrograms: where a policy has programs and the right to read the firewall, programs run and that right
+// stays, on all threads, and nothing else: no file can be written or read, and no other right comes back.
+func TestPrograms(t *testing.T) {
+	abi(t, 1)
+	if !HasNetAdmin() {
+		t.Skip("needs the right to administer the network")
+	}
+	o := place(t)
+	o.Policy.Programs, o.Policy.NetAdmin = []string{"/usr", "/bin", "/lib"}, true
+	if _, err := os.Stat("/lib64"); err == nil {
+		o.Policy.Programs = append(o.Policy.Programs, "/lib64")
+	}
+	const netAdmin = "0000000000001000"
+	f := run(t, o, func(pid int) {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, set := range []string{"CapInh", "CapPrm", "CapEff", "CapAmb", "CapBnd"} {
+			check(t, set, field(string(text), set), netAdmin)
+		}
+		check(t, "NoNewPrivs", field(string(text), "NoNewPrivs"), "1")
+	})
+	check(t, "enter", f.Enter, "")
+	check(t, "start a program", f.Exec, "")
+	check(t, "read a foreign file", f.ReadForeign, refused)
+	check(t, "write a foreign file", f.WriteForeign, refused)
+	check(t, "connect", f.Connect, refused)
+}
+
 // TestThreads: every thread, also those that wait in the kernel and those of the
 // runtime itself, has no capability left and gets no new one.
 func TestThreads(t *testing.T) {

@@ -160,7 +160,7 @@ func (w *nftWriter) writeExpiry(g group) {
 	w.writeLine("  }")
 }
 
-func (w *nftWriter) untilSet() string { return w.name("until") }
+func (w *nftWriter) untilSet() string { return w.name(untilSet) }
 
 // formatNFTTime returns a time of whole seconds as nft takes it.
 func formatNFTTime(d time.Duration) string {
@@ -177,7 +177,7 @@ func formatNFTTime(d time.Duration) string {
 // writeTarget writes the chain of a target, with the lines of all of its incidents.
 func (w *nftWriter) writeTarget(g group) {
 	w.turnTo(g[0])
-	w.writeLine("  chain %s {", w.name("target"))
+	w.writeLine("  chain %s {", w.name(targetChain))
 	for _, p := range g {
 		w.turnTo(p)
 		if p.kind == flood.RconBruteforce {
@@ -307,17 +307,16 @@ func (w *nftWriter) writeJump(g group) {
 	if w.expiry > 0 {
 		host = "@" + w.untilSet()
 	}
+	match := []string{fmt.Sprintf("%s daddr %s udp dport %s", w.ip, host, port)}
 	switch {
 	case w.kind == flood.Reflection:
-		w.writeLine("    %s saddr %s udp sport %s jump %s", w.ip, host, port, w.name("target"))
+		match[0] = fmt.Sprintf("%s saddr %s udp sport %s", w.ip, host, port)
 	case w.kind == flood.ReplyFloodVictim:
-		w.writeLine("    %s daddr %s meta l4proto udp jump %s", w.ip, host, w.name("target"))
+		match[0] = fmt.Sprintf("%s daddr %s meta l4proto udp", w.ip, host)
 	case w.isTCP:
-		w.writeLine("    %s daddr %s tcp dport %s tcp flags & (syn | ack) == syn \\", w.ip, host, port)
-		w.writeLine("      jump %s", w.name("target"))
-	default:
-		w.writeLine("    %s daddr %s udp dport %s jump %s", w.ip, host, port, w.name("target"))
+		match = []string{fmt.Sprintf("%s daddr %s tcp dport %s", w.ip, host, port), "tcp flags & (syn | ack) == syn"}
 	}
+	w.writeMatch(append(match, "counter jump "+w.name(targetChain)), fmt.Sprintf("comment %q", w.mark(g)))
 }
 
 // nftChainNames are the names of the chains that the lines of a rule jump to.
@@ -333,10 +332,10 @@ func (w *nftWriter) writeRule(r *planRule) {
 		w.writeLine("    %s saddr @%s %s%scounter drop", w.ip, w.name("named"), w.networkExemption(), w.portExemption())
 		return
 	case lineVictims:
-		w.writeLine("    %s daddr @%s jump %s", w.ip, w.name("named"), w.name("victims"))
+		w.writeLine("    %s daddr @%s counter jump %s", w.ip, w.name("named"), w.name("victims"))
 		return
 	}
-	jump := "jump " + w.name(nftChainNames[r.kind])
+	jump := "counter jump " + w.name(nftChainNames[r.kind])
 	if w.isTCP { // the hook let nothing else through
 		w.writeMatch(nil, jump)
 		return

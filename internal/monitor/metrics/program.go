@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"qsniff/internal/flood/rules/loaded"
 	"qsniff/internal/monitor/notify"
 	"qsniff/internal/monitor/serve"
 	"qsniff/internal/render/counters"
@@ -156,6 +157,51 @@ func (x sender) sendQueue(q *notify.QueueCounts, name string) {
 	x.count(descNotes, q.Lost, name, "lost")
 	x.count(descNotes, q.Folded, name, "folded")
 	x.gauge(descWaiting, float64(q.Waiting), name)
+}
+
+// The metrics of the rules that are loaded.
+var (
+	descLoaded      = desc("rules_loaded", "1 if rules of qsniff (table inet qsniff of nftables) are loaded on this machine; there is none while that is unknown.")
+	descLoadedSince = desc("rules_loaded_timestamp_seconds", "When these rules were loaded; there is none while that is unknown.")
+	descRuled       = desc("rules_packets_total", "Packets to a server that these rules looked at, by what became of them: dropped or passed. It begins anew with other rules.", "server", "transport", "verdict")
+)
+
+// rulesCollector is a collector of what rules count.
+type rulesCollector struct{ latest func() *loaded.State }
+
+// NewRulesCollector returns a collector of what a loaded.Reader reads.
+func NewRulesCollector(latest func() *loaded.State) prometheus.Collector {
+	return rulesCollector{latest}
+}
+
+func (c rulesCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descLoaded, descLoadedSince, descRuled} {
+		to <- d
+	}
+}
+
+func (c rulesCollector) Collect(to chan<- prometheus.Metric) {
+	s, x := c.latest(), sender{to}
+	if s == nil || s.Problem != "" {
+		return
+	}
+	x.gauge(descLoaded, map[bool]float64{true: 1}[s.IsLoaded])
+	if s.Since != 0 {
+		x.gauge(descLoadedSince, float64(s.Since))
+	}
+	sent := map[string]bool{}
+	for _, t := range s.Targets {
+		if sent[t.Target] { // rules for one target that look at different packets: the first counts
+			continue
+		}
+		sent[t.Target] = true
+		transport, server, isOfPort := strings.Cut(t.Target, "/")
+		if !isOfPort {
+			transport, server = "udp", t.Target // the rules for a host alone are against replies
+		}
+		x.count(descRuled, t.Dropped, server, transport, "dropped")
+		x.count(descRuled, t.Looked-t.Dropped, server, transport, "passed")
+	}
 }
 
 // limit: scrapesAtOnce is how many scrapes are answered at a time. Chosen: two Prometheus servers, and a

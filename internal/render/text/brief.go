@@ -226,6 +226,9 @@ func (p *floodsPage) writeEffect(in *flood.Incident) {
 		p.writeFigure("DO", do)
 		return
 	}
+	if text := p.f.Loaded.Describe(in.Target, time.Unix(0, p.f.Run.Last)); text != "" && in.End == 0 {
+		p.writeFigure("rules", text)
+	}
 	switch {
 	case a.Tried > 0:
 		text := fmt.Sprintf("%s of the flood (%s of %s after its detection)", percentOf(a.Dropped, a.Tried), grouped(a.Dropped), digits.Counted(a.Tried, "packet"))

@@ -76,6 +76,7 @@ var allowed = map[string][]string{
 	"internal/render/text":          {"internal/track/diff", "internal/track/vantages", "dissect", "internal/track/stats", "internal/flood", "internal/flood/...", "internal/render/tally", "internal/render", "internal/render/counters", "internal/track/fingerprint"},
 	"internal/flood/rules":          {"internal/flood", "internal/flood/..."},
 	"internal/flood/rules/nft":      {"internal/flood", "internal/flood/..."},
+	"internal/flood/rules/loaded":   {"internal/flood", "internal/flood/..."},
 	"internal/app/extcap":           {"capture", "capture/file", "internal/render"},
 	"internal/render/wireshark":     {"dissect"},
 	"internal/flood/rules/edge":     {"dissect", "internal/flood", "internal/flood/..."},
@@ -94,7 +95,7 @@ var allowed = map[string][]string{
 	"internal/fleet/hub/export":     {"internal/flood/measure", "internal/fleet", "internal/fleet/campaign", "internal/fleet/hub"},
 	"internal/fleet/hub/web":        {"internal/flood", "internal/monitor/serve", "internal/fleet", "internal/fleet/campaign", "internal/fleet/hub"},
 	"internal/monitor":              {"dissect", "internal/track", "internal/track/stats", "internal/flood", "internal/render/counters"},
-	"internal/monitor/metrics":      {"internal/flood", "internal/render/counters", "internal/monitor", "internal/monitor/serve", "internal/monitor/notify"},
+	"internal/monitor/metrics":      {"internal/flood", "internal/flood/rules/loaded", "internal/render/counters", "internal/monitor", "internal/monitor/serve", "internal/monitor/notify"},
 	"internal/monitor/serve":        {},
 	"internal/pipeline/filter":      {"dissect", "capture/packet", "capture/pcapfilter", "internal/flood", "internal/render", "internal/render/manual", "internal/track/fingerprint"},
 	"internal/pipeline":             {"capture/...", "capture/packet", "reassembly/...", "dissect", "internal/track", "internal/flood", "internal/flood/sketch", "internal/pipeline/filter", "internal/render/..."},
@@ -114,7 +115,7 @@ var allowed = map[string][]string{
 	"internal/fleet/messenger":      {"capture", "capture/file", "internal/monitor/notify", "internal/fleet", "internal/fleet/outbox"},
 	"internal/app/terminal":         {},
 	"internal/app/terminal/message": {"dissect", "internal/render", "internal/render/text", "internal/app/terminal"},
-	"internal/app/top":              {"capture/...", "dissect", "internal/track", "internal/flood", "internal/flood/rules", "internal/pipeline/filter", "internal/monitor", "internal/pipeline", "internal/render/...", "internal/app/terminal", "internal/app/terminal/message"},
+	"internal/app/top":              {"capture/...", "dissect", "internal/track", "internal/flood", "internal/flood/rules", "internal/flood/rules/loaded", "internal/pipeline/filter", "internal/monitor", "internal/pipeline", "internal/render/...", "internal/app/terminal", "internal/app/terminal/message"},
 	"internal/app/browse":           {"capture", "capture/file", "dissect", "internal/pipeline/filter", "internal/render", "internal/render/tally", "internal/render/text", "internal/pipeline", "internal/app/terminal", "internal/app/terminal/message"},
 	"cmd/qsniff":                    {"..."},
 	"cmd/qsniff-hub":                {"..."},
@@ -156,9 +157,9 @@ var clockless = []string{"capture", "capture/packet", "reassembly", "dissect", "
 
 // concurrent are the packages and files in these that have goroutines and clocks all the same, with
 // what it is that stalls by the wall clock: the reader of the output; packets in the ring of libpcap; readers over HTTP; the process
-// that tells of incidents, and there services, programs and disks; people at a screen. The
+// that tells of incidents, and there services, programs and disks; the one that lists rules; people at a screen. The
 // table of goroutines in ARCHITECTURE.md has each.
-var concurrent = []string{"capture/keep", "capture/live/libpcap.go", "capture/live/datagrams.go", "internal/monitor/serve", "internal/monitor/notify/process.go", "internal/fleet/messenger",
+var concurrent = []string{"capture/keep", "capture/live/libpcap.go", "capture/live/datagrams.go", "internal/monitor/serve", "internal/monitor/notify/process.go", "internal/fleet/messenger", "internal/flood/rules/loaded",
 	"internal/app/replay/listen.go", "internal/app/terminal/guard_linux.go", "internal/app/browse/browse.go", "internal/app/browse/session.go", "internal/app/browse/spool.go"}
 
 // TestImports: what a package of the program, a tool or a helper imports is in the

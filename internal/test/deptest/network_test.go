@@ -85,8 +85,9 @@ func TestNetworkUse(t *testing.T) {
 
 // starters are the packages that start programs, and which.
 var starters = map[string]string{
-	"internal/app/cli":         "the program itself, with other arguments",
-	"internal/fleet/messenger": "what --on-incident-exec names",
+	"internal/app/cli":            "the program itself, with other arguments",
+	"internal/fleet/messenger":    "what --on-incident-exec names",
+	"internal/flood/rules/loaded": "nft, to list the rules that are loaded",
 }
 
 // TestStarters: no other package starts a program, so that rules are printed and never loaded.

@@ -111,6 +111,8 @@ var security = []promise{
 
 	{"Rules are yours to load.", []string{"internal/flood/rules/nft.TestLoad"}},
 	{"Advice and `-o nft` only print", []string{"internal/test/deptest.TestStarters"}},
+	{"What loaded rules drop is read by a process of its own", []string{"cmd/qsniff.TestRulesLoaded", "internal/base/sandbox.TestPrograms", "internal/test/deptest.TestStarters"}},
+	{"It exists only where qsniff was started with `cap_net_admin`", []string{"internal/base/sandbox.TestPrograms"}},
 	{"Addresses and ports are all", []string{"internal/flood/rules/nft.TestAppendFloods", "internal/flood/rules/iptables.TestAppendFloods"}},
 }
 

@@ -1,0 +1,135 @@
+package loaded
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"qsniff/internal/flood"
+	"qsniff/internal/test/floodtest"
+)
+
+func open(t testing.TB, name string) *os.File {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestParseNFT: table.json is what nft 1.0.6 lists of the rules in internal/flood/rules/nft/testdata, after
+// 50 queries of the source that they name and 500 of another, of which 30 passed the limit for each source:
+// those came to the cap as well, and count once.
+func TestParseNFT(t *testing.T) {
+	got, err := ParseNFT(open(t, "table.json"))
+	if err != nil || !got.IsLoaded || got.Handle == 0 || len(got.Targets) != 7 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if want := (Target{Kinds: "flood_few, flood_spoofed", Target: "udp/" + floodtest.Server, Looked: 550, Dropped: 520}); got.Targets[0] != want {
+		t.Errorf("got %+v, want %+v", got.Targets[0], want)
+	}
+	for i, want := range []string{"udp/[2001:db8::17]:27015", "udp/192.0.2.0/24:27015", "198.51.100.19", "udp/198.51.100.20:27015", "tcp/198.51.100.17:27015", "udp/198.51.100.18:27015"} {
+		if x := got.Targets[i+1]; x.Target != want || x.Looked != 0 || x.Dropped != 0 {
+			t.Errorf("got %+v, want nothing at %s", x, want)
+		}
+	}
+	if age, left, ok := parseAge(open(t, "set.json")); !ok || age+left != 3600 || left < 3500 {
+		t.Errorf("the rules are %d s old and stay %d s: %v", age, left, ok)
+	}
+}
+
+// TestParseHostile: what is no list of qsniff's rules gives no figure and no error that stops the command, or
+// an error.
+func TestParseHostile(t *testing.T) {
+	for _, text := range []string{
+		`{"nftables":[{"rule":{"chain":"pre","comment":"flood at nothing\u001b[2J","expr":[{"counter":{"packets":5}},{"jump":{"target":"target1"}}]}}]}`,
+		`{"nftables":[{"rule":{"chain":"target1","expr":[{"counter":"named"},{"drop":null}]}}]}`,
+		`{"nftables":[{"rule":[]},{"set":{"name":"until1","elem":["10.0.0.1"]}}]}`,
+		`{"nftables":null}`, `{}`,
+	} {
+		got, err := ParseNFT(strings.NewReader(text))
+		if err != nil || len(got.Targets) != 0 {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+		if _, _, ok := parseAge(strings.NewReader(text)); ok {
+			t.Errorf("%s has an age", text)
+		}
+	}
+	for _, text := range []string{"", "[", `{"nftables":7}`, strings.Repeat(" ", longestListing+1)} {
+		if got, err := ParseNFT(strings.NewReader(text)); err == nil {
+			t.Errorf("%.20q: %+v", text, got)
+		}
+	}
+	many := strings.Repeat(`{"rule":{"chain":"pre","comment":"flood_few at udp/10.0.0.1:1","expr":[{"jump":{"target":"target1"}}]}},`, 2*maxTargets)
+	if got, err := ParseNFT(strings.NewReader(`{"nftables":[` + strings.TrimSuffix(many, ",") + `]}`)); err != nil || len(got.Targets) != maxTargets {
+		t.Errorf("%d targets, %v", len(got.Targets), err)
+	}
+}
+
+// FuzzParseNFT: whatever the text, no more is dropped than was looked at, and what is shown is a mark.
+func FuzzParseNFT(f *testing.F) {
+	text, err := os.ReadFile(filepath.Join("testdata", "table.json"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(text))
+	f.Fuzz(func(t *testing.T, text string) {
+		parseAge(strings.NewReader(text))
+		got, err := ParseNFT(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		if len(got.Targets) > maxTargets {
+			t.Errorf("%d targets", len(got.Targets))
+		}
+		for _, x := range got.Targets {
+			if x.Dropped > x.Looked || len(x.Target) > 128 || strings.ContainsAny(x.Target+x.Kinds, "\x1b\n\x00") {
+				t.Errorf("%+v", x)
+			}
+		}
+	})
+}
+
+// TestDescribe: the sentence about the rules against a flood, as tables come.
+func TestDescribe(t *testing.T) {
+	at := flood.Target{End: netip.MustParseAddrPort(floodtest.Server)}
+	start := time.Unix(1_700_000_000, 0)
+	r := new(Reader)
+	says := func(after time.Duration, tab *Table) string {
+		t.Helper()
+		r.put(tab, start.Add(after))
+		return r.Latest().Describe(at, start.Add(after))
+	}
+	table := func(handle, looked, dropped uint64) *Table {
+		return &Table{IsLoaded: true, Handle: handle, Since: start.Unix() - 180, Expires: start.Unix() + 60, Targets: []Target{{"flood_few", at.String(), looked, dropped}}}
+	}
+	for _, x := range []struct {
+		after time.Duration
+		table *Table
+		want  string
+	}{
+		{0, &Table{}, ""},
+		{0, &Table{Problem: "nft failed"}, ""},
+		{0, table(1, 100, 50), "Your rules, loaded 3 min ago, are being counted."},
+		{2 * time.Second, table(1, 100, 50), "Your rules, loaded 3 min ago, see nothing that they look at."},
+		{4 * time.Second, table(1, 4100, 3890), "Your rules, loaded 3 min ago, drop 96 %: 960 of the 1,000 packets a second that they look at."},
+		{12 * time.Second, table(1, 8100, 7890), "Your rules, loaded 3 min ago, drop 98 %: 784 of the 800 packets a second that they look at."},
+		{14 * time.Second, table(1, 12100, 11890), "Your rules, loaded 3 min ago, drop 100 %: 800 of the 800 packets a second that they look at."},
+		{16 * time.Second, table(2, 100, 50), "Your rules, loaded 3 min ago, are being counted."},
+		{61 * time.Second, table(2, 100, 50), "Your rules have expired and match nothing any more: load them again."},
+		{62 * time.Second, &Table{IsLoaded: true, Targets: []Target{{"flood_few", "udp/10.0.0.1:27015", 1, 1}}}, "The rules that are loaded are not for this target."},
+		{64 * time.Second, nil, ""},
+	} {
+		if got := says(x.after, x.table); got != x.want {
+			t.Errorf("after %v:\ngot  %s\nwant %s", x.after, got, x.want)
+		}
+	}
+	if got := (*Reader)(nil).Latest().Describe(at, start); got != "" {
+		t.Errorf("of what is not read: %s", got)
+	}
+}
