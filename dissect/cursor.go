@@ -172,10 +172,13 @@ func (c *Cursor) ExpertAt(code *finding.Code, s finding.Severity, field int, a, 
 }
 
 func (m *Message) expert(code *finding.Code, s finding.Severity, field int, a, b uint64) {
+	e := finding.Expert{Code: code, Severity: s, Field: int32(field), A: a, B: b}
 	if field >= 0 {
-		m.Fields[field].Flags |= HasExpert
+		f := &m.Fields[field]
+		f.Flags |= HasExpert
+		e.Place = finding.Place{Name: f.Def.Name, At: f.Off, Ends: uint32(m.Wire)}
 	}
-	m.Expert = append(m.Expert, finding.Expert{Code: code, Severity: s, Field: int32(field), A: a, B: b})
+	m.Expert = append(m.Expert, e)
 }
 
 // Generated adds a number that was computed, not read, or a Text without a byte: the

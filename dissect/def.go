@@ -366,7 +366,7 @@ var TooManyFields = finding.Code{
 	Means:  "decoding stopped at the limit; the rest is shown as bytes",
 	Owner:  "look what writes such a message, if it is your server: it is built to exhaust parsers",
 	Client: "stop reading at a fixed number of values, whatever the count says",
-	Format: "decoding stopped after {a} fields, {b} {b:byte|bytes} left undecoded",
+	Format: "decoding stopped after {a} fields, {b} {b:byte|bytes} left undecoded from byte {byte} on",
 }
 
 // Deprecated is raised for a request that current engines ignore, a letter or a word.
@@ -376,5 +376,5 @@ var Deprecated = finding.Code{
 	Means:  "many servers stay silent: that is no sign of a dead server",
 	Owner:  "leave these requests unanswered: their answers are long, and no challenge protects them",
 	Client: "ask with A2S_INFO, or with A2S_PLAYER and challenge -1 for a challenge; take silence at the old words for no sign of a dead server",
-	Format: "obsolete request: most servers no longer answer it",
+	Format: "obsolete request, by {field}: most servers no longer answer it",
 }

@@ -107,7 +107,7 @@ var shownBy = map[string]struct{ raises, near string }{
 	"SPL-02":  {"split/duplicate-part", "split/source-shuffled"},
 	"SPL-03":  {"split/conflicting-part", "split/duplicate-part"},
 	"SPL-04":  {"split/conflicting-first-part", "split/same-id-two-servers"},
-	"SPL-05":  {"split/form-from-info", "split/source-two-parts"},
+	"SPL-05":  {"split/size-field-contradicts", "split/source-two-parts"},
 	"SPL-06":  {"hostile/crc-lies", "split/source-compressed-two-parts"},
 	"SPL-07":  {"net/fragmented-ipv4", "split/source-two-parts"},
 	"SPL-08":  {"hostile/bzip2-bomb-honest", "split/source-old-compressed-80-rules"},

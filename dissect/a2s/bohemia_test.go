@@ -227,7 +227,7 @@ func TestBohemiaCutBySender(t *testing.T) {
 	if got, want := dissecttest.Findings(m), "A2S-S07 A2S-S11 A2S-S14"; got != want || m.Status != dissect.Malformed {
 		t.Fatalf("%v, findings\ngot  %q\nwant %q", m.Status, got, want)
 	}
-	if got, want := string(m.Expert[2].AppendText(nil)), "1 of 2 binary pages can be read: page 2 is missing or cut"; got != want {
+	if got, want := string(m.Expert[2].AppendText(nil)), "1 of 2 binary pages can be read: page 2 is missing or cut in a2s.rules.bohemia at byte 10"; got != want {
 		t.Errorf("\ngot  %s\nwant %s", got, want)
 	}
 }
@@ -240,8 +240,8 @@ func TestBohemiaCount(t *testing.T) {
 		in   []byte
 		want string
 	}{
-		{"as many as a letter's code", many, "70 rules carry binary data in place of text"},
-		{"a page twice", hextest.Bytes(t, `ffffffff 45 0200 0101 00 03 00 0101 00 05 00`), "2 rules carry binary data in place of text"},
+		{"as many as a letter's code", many, "70 rules carry binary data in place of text, the first at byte 7"},
+		{"a page twice", hextest.Bytes(t, `ffffffff 45 0200 0101 00 03 00 0101 00 05 00`), "2 rules carry binary data in place of text, the first at byte 7"},
 		{"two letters", hextest.Bytes(t, `ffffffff 45 0200 "ab" 00 03 00 "a" 00 05 00`), ""},
 	} {
 		m := dissecttest.Run(New(), withApp(len(tc.in), appArma3), tc.in)

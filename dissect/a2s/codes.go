@@ -15,7 +15,7 @@ var (
 		Owner:  "nothing: engines are right to ignore this request",
 		Client: "append the four challenge bytes to the first request and send that",
 		Ref:    "Valve developer wiki, Server queries",
-		Format: "A2S_INFO without its text \"Source Engine Query\", or with the challenge in the wrong place: it belongs after the text's NUL"}
+		Format: "A2S_INFO {a?without its text \"Source Engine Query\"|with the challenge before its text|with the challenge in place of the text's NUL}, at byte {b}: it wants the text, its NUL and then the challenge"}
 	codeBadChallenge = finding.Code{ID: "A2S-C05", Severity: finding.Error, Fault: finding.Client,
 		Seen:   "a request whose challenge is not 4 bytes",
 		Means:  "the client formats the challenge wrongly, often as text, or sends the whole reply back; servers that check challenges do not accept it",
@@ -24,11 +24,7 @@ var (
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = append(dst, "challenge of "...)
 			dst = strconv.AppendUint(dst, e.A, 10)
-			if e.A == 1 {
-				dst = append(dst, " byte"...)
-			} else {
-				dst = append(dst, " bytes"...)
-			}
+			dst = e.Place.AppendAt(append(dst, digits.Noun(e.A, " byte", " bytes")...))
 			if e.B != 0 {
 				dst = append(dst, ", the text \""...)
 				for v := e.B; v != 0; v >>= 8 {
@@ -46,14 +42,14 @@ var (
 		Means:  "the scheme against amplification that Steam tried in November 2020, or a proxy's; some filters drop it",
 		Owner:  "look whether a filter before the server drops requests of this length",
 		Client: "send requests without padding: A2S_INFO of 25 bytes or 29, the others of 9",
-		Format: "request padded with {a} zero bytes"}
+		Format: "request padded with {a} zero bytes from byte {byte} on"}
 	codeCount = finding.Code{ID: "A2S-S07", Severity: finding.Warn, Fault: finding.Server,
 		Seen:   "the declared count differs from the entries in the reply",
 		Means:  "the engine cut the list at its buffer's end, or counts players who are still joining; one or two missing players are usual",
 		Owner:  "nothing where one or two players are missing; otherwise look for a plugin that writes the count, or a cache that cuts replies",
 		Client: "trust the entries, not the count: read them until the reply ends",
 		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = append(dst, "count says "...)
+			dst = append(e.Place.Append(dst), " says "...)
 			dst = strconv.AppendUint(dst, e.A, 10)
 			dst = append(dst, ", the reply holds "...)
 			dst = strconv.AppendUint(dst, e.B, 10)
@@ -67,7 +63,7 @@ var (
 		Means:  "clients read it as what its letter says and fail: a modified server or a cache in front of it mixes its replies up",
 		Owner:  "look for plugins and caches that answer queries: one mixes its replies up",
 		Client: "ask once more, as such servers are often right the second time",
-		Format: "the letter of S2A_RULES and four bytes, as a challenge has: no rule fits in them"}
+		Format: "the letter 0x45 of S2A_RULES, and from byte {byte} on four bytes, as a challenge has: no rule fits in them"}
 	codeGarbage = finding.Code{ID: "A2S-S10", Severity: finding.Error, Fault: finding.Server,
 		Seen:   "an answer of zeros, or one whose header FF FF FF FF is there twice",
 		Means:  "a plugin, proxy or cache writes replies wrongly: clients that look at the first bytes drop them",
@@ -75,17 +71,17 @@ var (
 		Client: "skip a second header; drop zeros, which hold nothing, and ask again",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.A == garbageDoubled {
-				return append(dst, "the header FF FF FF FF is there twice"...)
+				return e.Place.AppendAt(append(dst, "the header FF FF FF FF is there twice, again"...))
 			}
 			dst = strconv.AppendUint(dst, e.B, 10)
-			return append(dst, " bytes of zero in place of an answer"...)
+			return append(dst, " bytes of zero in place of an answer, from the first on"...)
 		}}
 	codeBinary = finding.Code{ID: "A2S-S11", Severity: finding.Note, Fault: finding.Server,
 		Seen:   "rules whose names are binary page numbers, or whose text is not UTF-8",
 		Means:  "Arma 3 and DayZ put escaped binary data into the rules; a client that treats them as text breaks it",
 		Owner:  "nothing: the game writes its rules like this",
 		Client: "read names and values as bytes, and decode as text only what is text",
-		Format: "{a} {a:rule carries|rules carry} binary data in place of text"}
+		Format: "{a} {a:rule carries|rules carry} binary data in place of text, the first at byte {b}"}
 	codeLimit = finding.Code{ID: "A2S-S12", Severity: finding.Warn, Fault: finding.Server,
 		Seen:   "players or slots at 255, keywords with more than a byte holds, or (a note) more players than slots",
 		Means:  "the counts are one byte and wrap; the true ones may stand in the keywords; where only the slots are exceeded the server may as well count who waits, holds a reserved slot or is a bot",
@@ -95,6 +91,7 @@ var (
 			dst = strconv.AppendUint(dst, e.A&0xff, 10)
 			dst = append(dst, " players of "...)
 			dst = strconv.AppendUint(dst, e.B&0xff, 10)
+			dst = append(e.Place.Append(append(dst, " ("...)), ')')
 			if max(e.A, e.B) < byteLimit {
 				return append(dst, ": more than slots; who waits may be counted, or a one-byte count wrapped"...)
 			}
@@ -115,33 +112,50 @@ var (
 		Client: "read the pages up to the gap, and say that the list is not complete",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.A == e.B {
-				return append(dst, "a page of the binary rules is there twice, or counted differently: the first of each was read"...)
+				return append(e.Place.Append(append(dst, "a page of the binary rules in "...)), " is there twice, or counted differently: the first of each was read"...)
 			}
 			dst = strconv.AppendUint(dst, e.A, 10)
 			dst = append(dst, " of "...)
 			dst = strconv.AppendUint(dst, e.B, 10)
 			dst = append(dst, " binary pages can be read: page "...)
 			dst = strconv.AppendUint(dst, e.A+1, 10)
-			return append(dst, " is missing or cut"...)
+			return e.Place.Append(append(dst, " is missing or cut in "...))
 		}}
 	codeDamage = finding.Code{ID: "A2S-S15", Severity: finding.Error, Fault: finding.Server,
 		Seen:   "the data in the binary pages of the rules contradicts itself",
 		Means:  "a length or a count in it leads beyond its end: no client can read the rest",
 		Owner:  "look for a proxy or cache that rewrites rules; else tell the maker of the game",
 		Client: "keep the values before that byte, and believe no length that leads beyond the end",
-		Format: "binary rules can be read up to byte {a} of {b}: the next value leads beyond the end"}
+		Format: "binary rules can be read up to byte {a} of {b}, {field}: the next value leads beyond the end"}
 	codeEDF = finding.Code{ID: "A2S-S13", Severity: finding.Error, Fault: finding.Server,
 		Seen:   "the extra data flags announce a field that is cut, or bytes follow that no flag announces",
 		Means:  "the reply was built or cached wrongly, often one byte short",
 		Owner:  "look for a cache or plugin that answers in place of the engine, and show its author the bytes named here",
 		Client: "read the fields in the order of the flags up to the one that is cut, keep what came before it, and skip bytes after the last one",
 		Text: func(dst []byte, e *finding.Expert) []byte {
-			if e.B > 0 {
+			x, ok := announcedBy(e)
+			if !ok {
 				dst = strconv.AppendUint(dst, e.B, 10)
-				return append(append(dst, digits.Noun(e.B, " byte", " bytes")...), " after the fields that the extra data flags announce"...)
+				dst = append(dst, digits.Noun(e.B, " byte", " bytes")...)
+				return appendFlags(append(dst, " after the fields that "...), e, " announces")
 			}
-			return append(dst, "the extra data flags announce a field that is not there"...)
+			dst = append(appendFlags(dst, e, " announces "), x.def.Name...)
+			if x.size == 0 {
+				dst = append(dst, ", a text"...)
+			} else {
+				dst = strconv.AppendUint(append(dst, ", "...), uint64(x.size), 10)
+				dst = append(dst, " bytes"...)
+			}
+			dst = strconv.AppendUint(append(dst, " from byte "...), e.B, 10)
+			return strconv.AppendUint(append(dst, " on; the reply has "...), uint64(e.Place.Ends), 10)
 		}}
+)
+
+// A of A2S-C02, B is where it is so: what is wrong with the request.
+const (
+	retryWithoutText = iota
+	retryTextLast
+	retryWithoutNUL
 )
 
 // A of A2S-S10: what is wrong with the reply.

@@ -87,14 +87,14 @@ func TestGarbage(t *testing.T) {
 // A challenge that is text is shown as it reads.
 func TestBadChallengeText(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
-		{"number", `ffffffff 55 "-1"`, `challenge of 2 bytes, the text "-1", 4 are expected`},
-		{"one letter", `ffffffff 55 "0"`, `challenge of 1 byte, the text "0", 4 are expected`},
-		{"placeholder after the text", `ffffffff 54 "Source Engine Query" 00 "%s"`, `challenge of 2 bytes, the text "%s", 4 are expected`},
-		{"longer than there is room", `ffffffff 56 "584425803"`, `challenge of 9 bytes, the text "58442580...", 4 are expected`},
-		{"as long as there is room", `ffffffff 56 "84425803"`, `challenge of 8 bytes, the text "84425803", 4 are expected`},
-		{"three bytes of a number", `ffffffff 55 4ba1d5`, `challenge of 3 bytes, 4 are expected`},
-		{"what acts on terminals", `ffffffff 55 1b "[2J"  22`, `challenge of 5 bytes, 4 are expected`},
-		{"NUL after", `ffffffff 55 "-1" 00`, `challenge of 3 bytes, 4 are expected`},
+		{"number", `ffffffff 55 "-1"`, `challenge of 2 bytes at byte 5, the text "-1", 4 are expected`},
+		{"one letter", `ffffffff 55 "0"`, `challenge of 1 byte at byte 5, the text "0", 4 are expected`},
+		{"placeholder after the text", `ffffffff 54 "Source Engine Query" 00 "%s"`, `challenge of 2 bytes at byte 25, the text "%s", 4 are expected`},
+		{"longer than there is room", `ffffffff 56 "584425803"`, `challenge of 9 bytes at byte 5, the text "58442580...", 4 are expected`},
+		{"as long as there is room", `ffffffff 56 "84425803"`, `challenge of 8 bytes at byte 5, the text "84425803", 4 are expected`},
+		{"three bytes of a number", `ffffffff 55 4ba1d5`, `challenge of 3 bytes at byte 5, 4 are expected`},
+		{"what acts on terminals", `ffffffff 55 1b "[2J"  22`, `challenge of 5 bytes at byte 5, 4 are expected`},
+		{"NUL after", `ffffffff 55 "-1" 00`, `challenge of 3 bytes at byte 5, 4 are expected`},
 	} {
 		b := hextest.Bytes(t, tc.in)
 		m := dissecttest.Run(New(), dissecttest.Context(len(b)), b)

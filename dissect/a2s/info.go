@@ -23,19 +23,22 @@ func readInfoRequest(c *dissect.Context, cur *dissect.Cursor) {
 	case !bytes.HasPrefix(infoText, have) || len(have) == 0 && !cur.Cut():
 		// A retry that sends the challenge alone, or first, or anything else: HLTV
 		// answers a letter T whatever follows it.
-		sent := cur.LeftOnWire()
+		sent, at := cur.LeftOnWire(), uint64(cur.Offset())
 		if sent == challengeLen || cur.Cut() && sent == challengeLen+len(infoText)+1 || hasChallengeFirst(cur.Peek(cur.Left()), cur.Cut()) {
 			cur.I32(&defChallenge)
 		}
-		cur.Expert(&codeRetryPayload, 0, 0)
-		if rest := cur.Peek(len(infoText)); len(rest) > 0 && bytes.HasPrefix(infoText, rest) {
-			cur.LastCString(&defPayload)
+		rest := cur.Peek(len(infoText))
+		if len(rest) == 0 || !bytes.HasPrefix(infoText, rest) {
+			cur.Expert(&codeRetryPayload, retryWithoutText, at)
+			return
 		}
+		cur.Expert(&codeRetryPayload, retryTextLast, at)
+		cur.LastCString(&defPayload)
 		return
 	case cur.LeftOnWire() == len(infoText)+challengeLen && bytes.IndexByte(cur.Peek(cur.Left()), 0) != len(infoText):
 		cur.Take(&defPayload, len(infoText))
 		cur.Note("terminator missing before the challenge")
-		cur.Expert(&codeRetryPayload, 0, 0)
+		cur.Expert(&codeRetryPayload, retryWithoutNUL, uint64(cur.Offset()))
 		cur.I32(&defChallenge)
 		return
 	}
@@ -166,7 +169,7 @@ func readInfo(cur *dissect.Cursor, m *dissect.Message) {
 	if counts {
 		raiseLimit(cur, m, at, n, slots)
 	}
-	x.raiseWrongFlags(cur)
+	x.raiseWrongFlags(cur, m)
 	if m.Learn.HasApp || protocol == protocolGold || protocol == protocolHLTV {
 		m.Learn.Engine = engineOf(protocol, m.Learn.AppID)
 	}
@@ -250,11 +253,47 @@ func (x *extras) read(cur *dissect.Cursor, m *dissect.Message) {
 	}
 }
 
-// raiseWrongFlags raises flags that announce more or less than there is.
-func (x *extras) raiseWrongFlags(cur *dissect.Cursor) {
-	if x.flagsField > 0 && !cur.Cut() && (!cur.OK() || cur.Left() > 0) {
+// announced is a field that the extra data flags announce.
+type announced struct {
+	def  *dissect.Def
+	size uint8 // in bytes, 0 for text
+}
+
+// extraFields are in wire order.
+var extraFields = [...]announced{{&defPort, 2}, {&defSID, 8}, {&defTVPort, 2}, {&defTVName, 0}, {&defKeys, 0}, {&defGameID, 8}}
+
+// raiseWrongFlags raises flags that announce more or less than there is. A is the flags, with the number of
+// the field that is cut above them, from 1. B is where that begins, or how many bytes follow the last field.
+func (x *extras) raiseWrongFlags(cur *dissect.Cursor, m *dissect.Message) {
+	switch {
+	case x.flagsField == 0 || cur.Cut() || cur.Limited():
+	case !cur.OK():
+		for i := range extraFields {
+			if at := cur.Offset(); m.Stopped == extraFields[i].def {
+				if f := &m.Fields[len(m.Fields)-1]; f.Def == m.Stopped {
+					at = int(f.Off)
+				}
+				cur.ExpertAt(&codeEDF, codeEDF.Severity, x.flagsField, uint64(x.edf)|uint64(i+1)<<8, uint64(at))
+			}
+		}
+	case cur.Left() > 0:
 		cur.ExpertAt(&codeEDF, codeEDF.Severity, x.flagsField, uint64(x.edf), uint64(cur.Left()))
 	}
+}
+
+// announcedBy returns the field that is cut, if a finding about the extra data flags is about one.
+func announcedBy(e *finding.Expert) (announced, bool) {
+	if i := e.A >> 8; i > 0 {
+		return extraFields[i-1], true
+	}
+	return announced{}, false
+}
+
+// appendFlags appends the extra data flags of a finding, their place, and a verb.
+func appendFlags(dst []byte, e *finding.Expert, verb string) []byte {
+	dst = append(append(dst, e.Place.Name...), " 0x"...)
+	dst = e.Place.AppendAt(strconv.AppendUint(dst, e.A&0xff, 16))
+	return append(dst, verb...)
 }
 
 // A SteamID: account in bits 0 to 31, instance in 32 to 51, type in 52 to 55,

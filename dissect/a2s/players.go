@@ -17,6 +17,9 @@ const maxJoining = 2
 // readPlayers reads the body of S2A_PLAYER.
 func readPlayers(c *dissect.Context, cur *dissect.Cursor) {
 	count := int(cur.U8(&defPlayerCount))
+	if !cur.OK() {
+		return
+	}
 	at := cur.Fields() - 1
 	tail := shipTail(c, cur, count)
 	cur.Push(&defPlayerList, count)

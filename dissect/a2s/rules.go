@@ -14,20 +14,27 @@ import (
 func readRules(c *dissect.Context, cur *dissect.Cursor) {
 	wrong := isMisnamed(cur.Peek(cur.Left()), cur.LeftOnWire(), c.FromServer.Asked)
 	count := int(cur.U16(&defRuleCount))
+	if !cur.OK() {
+		return
+	}
 	at := cur.Fields() - 1
 	var found pages
 	isText := utf8.Valid(cur.Peek(cur.Left())) // and so is each rule, which a NUL ends
 	cur.Push(&defRuleList, count)
-	n, binary := 0, 0
+	n, binary, first := 0, 0, 0
 	for ; cur.OK() && cur.Left() > 0; n++ {
 		if n >= count && !cur.Cut() && !isWholeRule(cur.Peek(cur.Left())) {
 			break
 		}
 		cur.Push(&defRule, n)
+		rule := cur.Offset()
 		name := cur.CString(&defRuleName)
 		start := cur.Offset()
 		value := cur.CString(valueDef(c, cur, name))
 		if found.add(name, extentFrom(cur, start), cur.OK()) || !isText && isBinary(name, value) {
+			if binary == 0 {
+				first = rule
+			}
 			binary++
 		}
 		cur.Pop()
@@ -44,7 +51,7 @@ func readRules(c *dissect.Context, cur *dissect.Cursor) {
 		cur.ExpertAt(&codeCount, codeCount.Severity, at, uint64(count), uint64(whole))
 	}
 	if binary > 0 {
-		cur.ExpertAt(&codeBinary, codeBinary.Severity, at, uint64(binary), 0)
+		cur.ExpertAt(&codeBinary, codeBinary.Severity, at, uint64(binary), uint64(first))
 	}
 	readBohemia(c, cur, &found, at)
 }

@@ -166,10 +166,10 @@ func TestCountsFromKeywords(t *testing.T) {
 		want           string
 	}{
 		{"fine", 93, 125, "mp125,cp93", ""},
-		{"at the limit", 255, 255, "", "255 players of 255: one-byte counts at their limit, or wrapped"},
-		{"at the limit, true counts known", 255, 255, "mp575,cp547", "255 players of 255: one-byte counts at their limit, or wrapped; the keywords say 547 of 575"},
-		{"wrapped without a sign of it", 35, 63, "mp575,cp547", "35 players of 63: one-byte counts at their limit, or wrapped; the keywords say 547 of 575"},
-		{"slots wrapped", 80, 44, "mp300,cp80", "80 players of 44: one-byte counts at their limit, or wrapped; the keywords say 80 of 300"},
+		{"at the limit", 255, 255, "", "255 players of 255 (a2s.info.max_players at byte 27): one-byte counts at their limit, or wrapped"},
+		{"at the limit, true counts known", 255, 255, "mp575,cp547", "255 players of 255 (a2s.info.max_players at byte 27): one-byte counts at their limit, or wrapped; the keywords say 547 of 575"},
+		{"wrapped without a sign of it", 35, 63, "mp575,cp547", "35 players of 63 (a2s.info.max_players at byte 27): one-byte counts at their limit, or wrapped; the keywords say 547 of 575"},
+		{"slots wrapped", 80, 44, "mp300,cp80", "80 players of 44 (a2s.info.max_players at byte 27): one-byte counts at their limit, or wrapped; the keywords say 80 of 300"},
 		{"impossible counts", 1, 2, "mp18446744073709551615,cp99999999999", ""},
 	} {
 		b := infoWith(tc.players, tc.slots, tc.keywords, appRust)

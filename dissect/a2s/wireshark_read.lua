@@ -121,6 +121,7 @@ end
 
 local function readPlayers(c, cur)
 	local declared = cur:u8("player.count")
+	if not cur:ok() then return end
 	local place = cur:fields()
 	local tail = shipTail(c, cur, declared)
 	cur:push("player.players", declared)
@@ -168,6 +169,7 @@ end
 local function readRules(c, cur)
 	local wrong = isMisnamed(cur:peek(), cur:leftOnWire(), c.fromServer.asked)
 	local declared = cur:u16("rules.count")
+	if not cur:ok() then return end
 	local place = cur:fields()
 	cur:push("rules.rules", declared)
 	local n, binary, pages = 0, 0, {}

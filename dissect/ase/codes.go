@@ -16,9 +16,9 @@ var (
 		Ref:    "MTA ASEQuerySDK.h",
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			if e.A == 0 {
-				return append(dst, "length byte 0: it counts itself, so 1 is the least"...)
+				return append(e.Place.Append(append(dst, "length byte 0 of "...)), ": it counts itself, so 1 is the least"...)
 			}
-			dst = append(dst, "length byte says "...)
+			dst = append(e.Place.Append(append(dst, "length byte of "...)), " says "...)
 			dst = strconv.AppendUint(dst, e.A, 10)
 			dst = append(dst, " bytes with itself, "...)
 			dst = strconv.AppendUint(dst, e.B, 10)
@@ -34,8 +34,8 @@ var (
 		Client: "keep the players before this one, and say that the list is cut",
 		Ref:    "MTA ASE.cpp",
 		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = append(dst, "player flags 0x"...)
-			dst = strconv.AppendUint(dst, e.A, 16)
+			dst = append(append(dst, e.Place.Name...), " 0x"...)
+			dst = e.Place.AppendAt(strconv.AppendUint(dst, e.A, 16))
 			dst = append(dst, " announce "...)
 			dst = strconv.AppendInt(dst, int64(bits.OnesCount8(uint8(e.A)&knownFlags)), 10)
 			dst = append(dst, " texts, "...)

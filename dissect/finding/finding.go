@@ -6,6 +6,7 @@ package finding
 
 import (
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -71,9 +72,26 @@ type Expert struct {
 	Code     *Code
 	Severity Severity // as raised: lower than the code's where it rests on absence in a lossy capture
 	Field    int32    // index into the message's fields, or -1 for the whole message
+	Place    Place    // where that field is
 	A, B     uint64   // numbers for the sentence, whose meaning the code defines
 	Addr     netip.AddrPort
 	Frames   [2]uint64 // first and last packet of the evidence; 0 if there are none
+}
+
+// Place is where a field is in its message, whose bytes count from 0. It is empty for a finding about
+// the whole message, and for one about several.
+type Place struct {
+	Name string // of the field, as in filters: "a2s.info.edf"
+	At   uint32 // its first byte
+	Ends uint32 // how many bytes the message had when it was sent
+}
+
+// Append appends the field's name and its place.
+func (p *Place) Append(dst []byte) []byte { return p.AppendAt(append(dst, p.Name...)) }
+
+// AppendAt appends the place alone.
+func (p *Place) AppendAt(dst []byte) []byte {
+	return strconv.AppendUint(append(dst, " at byte "...), uint64(p.At), 10)
 }
 
 // AppendText appends the finding's sentence to dst.

@@ -20,6 +20,8 @@ import (
 //	{a:one|many}   the word for that number of things
 //	{a?x|y|z}      the word at that index, the last one above it
 //	{addr} {host}  Addr, with its port and without
+//	{field}        the field of the finding and its first byte: "a2s.info.edf at byte 83"
+//	{byte}         that byte
 //	{unsure}       why the finding is less severe than its code, if it is
 //
 // Text in braces that is no verb stays as it is.
@@ -43,6 +45,10 @@ func appendVerb(dst []byte, verb string, e *Expert) []byte {
 		return e.Addr.AppendTo(dst)
 	case "host":
 		return e.Addr.Addr().AppendTo(dst)
+	case "field":
+		return e.Place.Append(dst)
+	case "byte":
+		return strconv.AppendUint(dst, uint64(e.Place.At), 10)
 	case "unsure":
 		return AppendUnsure(dst, e)
 	}

@@ -130,8 +130,8 @@ var (
 			if e.B == sizeHidden {
 				return append(dst, "impossible size: 10 to 1,048,572 are allowed"...)
 			}
-			dst = append(dst, "size "...)
-			dst = strconv.AppendInt(dst, int64(int32(e.A)), 10)
+			dst = append(append(dst, e.Place.Name...), ' ')
+			dst = e.Place.AppendAt(strconv.AppendInt(dst, int64(int32(e.A)), 10))
 			if e.B == sizeLarge {
 				return append(dst, " is more than the usual 4,106"...)
 			}
@@ -142,14 +142,14 @@ var (
 		Means:  "the server measures its text before encoding it, as Palworld does: clients that read as many bytes lose the end of the packet and their place in the stream",
 		Owner:  "tell the server's author: the size counts the bytes of the encoded text",
 		Client: "read beyond the size, to the two NULs",
-		Format: "size counts characters: {a}, the bytes are {b}"}
+		Format: "{field} counts characters: {a}, the bytes are {b}"}
 	codeShortBody = finding.Code{ID: "RCN-19", Severity: finding.Warn, Fault: finding.Server,
 		Seen:   "a size above the bytes of its packet, which ends with its two NULs before that",
 		Means:  "the server counts the bytes of its text and then sends as many as the text has characters (Palworld with names that are not ASCII): the rest of the text is lost, and a client that reads as many bytes waits, or swallows the next answer",
 		Owner:  "update the server, or use names in ASCII",
 		Client: "end the packet at its two NULs where the next packet begins after them or nothing follows for a second, and treat the text as cut",
 		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = strconv.AppendUint(append(dst, "size "...), e.A, 10)
+			dst = strconv.AppendUint(append(e.Place.Append(dst), " says "...), e.A, 10)
 			dst = strconv.AppendUint(append(dst, ", but the packet ends after "...), e.B, 10)
 			if e.A == e.B+countedItself {
 				return append(dst, " bytes: the size counts itself"...)
@@ -165,7 +165,7 @@ var (
 		Owner:  "report it to the server's author: the size counts id, type, text and two NULs",
 		Client: "where no size fits after the packet, read on to the two NULs",
 		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = strconv.AppendUint(append(dst, "size "...), e.A, 10)
+			dst = strconv.AppendUint(append(e.Place.Append(dst), " says "...), e.A, 10)
 			dst = strconv.AppendUint(append(dst, ", the bytes are "...), e.B, 10)
 			switch e.B - e.A {
 			case uncountedAll:
@@ -188,7 +188,7 @@ var (
 		Means:  "its size is wrong by a byte or two, or the sender forgets a NUL or writes one too many",
 		Owner:  "tell the server's author: the text ends with a NUL, one more follows for the empty second text, and the size counts both",
 		Client: "take the text up to its first NUL, and the packet by its size",
-		Format: "ends with {a} {a:NUL|NULs}, not 2"}
+		Format: "ends with {a} {a:NUL|NULs} from byte {b} on, not 2"}
 )
 
 // B of RCN-09: what is wrong with the size.

@@ -118,11 +118,12 @@ func (r *reader) readPacket(h header) {
 		r.m.Secret = secretOf(p.body)
 	}
 	if e.whole {
+		at := r.Offset()
 		if e.end > 0 {
 			r.Take(&defTerminators, e.end)
 		}
 		if e.end != endLen {
-			r.Expert(&codeTerminators, uint64(e.end), 0)
+			r.Expert(&codeTerminators, uint64(e.end), uint64(at))
 		}
 	} else {
 		r.Take(&defTerminators, endLen) // fails: they are not there

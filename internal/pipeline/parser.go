@@ -47,7 +47,7 @@ func (p *parser) parseMessage(s *payload, c *dissect.Context, v *dissect.Verdict
 			m.Conf = min(m.Conf, dissect.Likely)
 		}
 	case s.set != nil:
-		m.Learn.Engine, m.Learn.Proven = s.set.Engine, !isFormInferred(s.set)
+		m.Learn.Engine, m.Learn.Proven = s.set.Engine, !s.set.IsInferred
 	}
 	p.flows.Learn(server, client.Addr(), m.Learn)
 	s.isReply = v.Type.Reply
@@ -163,16 +163,6 @@ func (p *parser) finishJoined(s *payload) {
 			m.Append(&dissect.HiddenPart, part.Off, part.Len, "after the gap")
 		}
 	}
-}
-
-// isFormInferred reports whether the form of a set was chosen by fit.
-func isFormInferred(set *split.Set) bool {
-	for i := range set.Expert {
-		if set.Expert[i].Code == split.FormInferred {
-			return true
-		}
-	}
-	return false
 }
 
 // maxHidden is how many stretches of unread parts are hidden one by one; after

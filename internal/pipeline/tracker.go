@@ -178,7 +178,7 @@ func (e *emitter) addSaid(s *payload, m *dissect.Message, x *span) {
 		f.TTL = e.now.item.TTL
 	}
 	f.IsSplit = s.set != nil
-	if f.IsSplit && !s.set.Compressed && !isFormInferred(s.set) {
+	if f.IsSplit && !s.set.Compressed && !s.set.IsInferred {
 		f.Engine, f.PartSize = s.set.Engine, s.set.Size
 	}
 	if m.Type == nil || m.Status != dissect.Complete || !m.Type.Asks.Has(dissect.AskInfo|dissect.AskPlayers) || m.Type.Asks.Has(dissect.AskChallenge) {

@@ -176,11 +176,11 @@ func TestBehaviour(t *testing.T) {
 			[]summary{{"incomplete", 3, 2, "three without part 1", 20, 30, []uint64{1, 2},
 				[]string{"SPL-01 warn: 1 of 3 parts missing, the first is number 1 (from 0)"}}}},
 		{"the first total stands", func(b *bench) { b.add(p[0]); b.add(wrongTotal); b.add(p[2]) },
-			[]summary{with(complete("three", 1, 2, 3), "SPL-03 error: 1 part disagrees about the number of parts")}},
+			[]summary{with(complete("three", 1, 2, 3), "SPL-03 error: 1 part disagrees about the number of parts, at byte 8")}},
 		{"the first total stands, wrong one first", func(b *bench) { b.add(wrongTotal); b.add(p[0]); b.add(p[2]) },
-			[]summary{with(complete("three", 1, 2, 3), "SPL-03 error: 1 part disagrees about the number of parts")}},
+			[]summary{with(complete("three", 1, 2, 3), "SPL-03 error: 1 part disagrees about the number of parts, at byte 8")}},
 		{"a number beyond the total is refused", func(b *bench) { b.add(p[0]); b.add(p[1]); b.add(beyond); b.add(p[2]) },
-			[]summary{with(complete("three", 1, 2, 4), "SPL-03 error: 1 part disagrees about the number of parts")}},
+			[]summary{with(complete("three", 1, 2, 4), "SPL-03 error: 1 part disagrees about the number of parts, at byte 8")}},
 		{"one part that was not compressed", func(b *bench) {
 			b.add(append(header(wire.Source, 7, 1, 0, 1248), message(12)...))
 		}, []summary{{"complete", 1, 1, "small", 12, 12, []uint64{1}, nil}}},

@@ -54,7 +54,7 @@ var (
 			if e.A > 0 {
 				return appendCount(dst, e.A, "part contradicts an earlier one of the same number", "parts contradict earlier ones of the same number")
 			}
-			return appendCount(dst, e.B, "part disagrees about the number of parts", "parts disagree about the number of parts")
+			return appendCount(dst, e.B, "part disagrees about the number of parts, at byte 8", "parts disagree about the number of parts, at byte 8")
 		},
 	}
 
@@ -69,20 +69,29 @@ var (
 		Format: "a new message took over id {a} when {b} {b:part had|parts had} come",
 	}
 
-	// FormInferred: A is the wire.Engine that was chosen, B is 1 if earlier
-	// messages of the flow suggested it.
+	// FormInferred: A is the wire.Engine that was chosen, and above its lowest byte the number of the part whose
+	// size field contradicts. B is why (see fitsBest), and above its lowest byte what that field says and, from
+	// bit 32 on, what it contradicts.
 	FormInferred = &finding.Code{
 		ID: "SPL-05", Severity: finding.Note, Fault: finding.Server,
-		Seen:   "Parts of which none shows which of the three split headers it has: the first part is missing, cut, or no query reply.",
-		Means:  "The header was read in the form that fits best. Libraries that go by the protocol number or the app id may read it differently.",
+		Seen:   "Parts of which none shows which of the three split headers it has, as the first part is missing, cut, or no query reply; or parts whose size field contradicts them.",
+		Means:  "The header was read in the form that fits best. Libraries that go by the protocol number, the app id or the size field may read it differently.",
 		Owner:  "compare with complete replies of the same server, and look for a proxy that writes parts of its own",
 		Client: "choose the form of the header by what fits all parts, not by the protocol number, the app id or the size field",
 		Ref:    wiki,
 		Text: func(dst []byte, e *finding.Expert) []byte {
 			dst = append(dst, "split header read as "...)
-			dst = append(dst, formNames[wire.Engine(e.A)]...)
-			if e.B != 0 {
+			dst = append(dst, formNames[wire.Engine(e.A&0xff)]...)
+			switch why := e.B & 0xff; why {
+			case fitsEarlier:
 				return append(dst, ", the form of earlier messages"...)
+			case longerThanSize, otherSize:
+				dst = strconv.AppendUint(append(dst, ", though the size at byte 10 of part "...), e.A>>8, 10)
+				dst = strconv.AppendUint(append(dst, " says "...), e.B>>8&0xffff, 10)
+				if why == otherSize {
+					return strconv.AppendUint(append(dst, ", and that of another part "...), e.B>>32, 10)
+				}
+				return strconv.AppendUint(append(dst, ", and its payload has "...), e.B>>32, 10)
 			}
 			return append(dst, ", the form that fits best"...)
 		},
@@ -152,10 +161,10 @@ var (
 		Client: "drop the datagram before its numbers are used as an index or a length",
 		Ref:    wiki,
 		Text: func(dst []byte, e *finding.Expert) []byte {
-			dst = append(dst, "split header fits no form: no parts, or a number beyond the last (bytes "...)
+			dst = append(dst, "split header fits no form: no parts, or a number beyond the last, in bytes 8 and 9 ("...)
 			dst = appendHexByte(dst, e.A)
 			dst = appendHexByte(append(dst, ' '), e.B)
-			return append(dst, " after the id)"...)
+			return append(dst, ')')
 		},
 	}
 
@@ -169,6 +178,14 @@ var (
 		Ref:    wiki,
 		Format: "randomised bzip2 block, which libbz2 decodes and qsniff does not",
 	}
+)
+
+// Why a form is called inferred: the lowest byte of FormInferred's B.
+const (
+	fitsBest = iota
+	fitsEarlier
+	longerThanSize
+	otherSize
 )
 
 // soundStream is the bit of BadStream's A that is set where the stream's own checksums are right.
@@ -228,7 +245,7 @@ func streamText(dst []byte, e *finding.Expert) []byte {
 	case badCRC:
 		dst = append(dst, "decompressed bytes have CRC-32 "...)
 		dst = appendHex(dst, uint32(got))
-		dst = append(dst, ", the header says "...)
+		dst = append(dst, ", bytes 4 to 7 after the split header say "...)
 		dst = appendHex(dst, uint32(want))
 	case badLength:
 		if !isSound && got > want {
@@ -237,7 +254,7 @@ func streamText(dst []byte, e *finding.Expert) []byte {
 			return append(dst, " come out of the bzip2 stream that the header declares"...)
 		}
 		dst = appendCount(dst, got, "decompressed byte", "decompressed bytes")
-		dst = append(dst, ", the header declares "...)
+		dst = append(dst, ", bytes 0 to 3 after the split header declare "...)
 		dst = strconv.AppendUint(dst, want, 10)
 	default:
 		dst = append(dst, "bzip2 stream broken: "...)
@@ -263,7 +280,7 @@ func bombText(dst []byte, e *finding.Expert) []byte {
 		dst = append(dst, "decompresses to more than the limit of "...)
 		return appendCount(dst, e.B, "byte", "bytes")
 	}
-	dst = append(dst, "declares "...)
+	dst = append(dst, "declares, in bytes 0 to 3 after the split header, "...)
 	dst = appendCount(dst, e.A, "byte", "bytes")
 	dst = append(dst, " decompressed, above the limit of "...)
 	return strconv.AppendUint(dst, e.B, 10)
@@ -315,17 +332,40 @@ func (a *Assembler) raiseFindings(s *partSet, why reason) {
 	if s.otherTotals > 0 {
 		o.addFinding(ConflictingPart, ConflictingPart.Severity, 0, s.otherTotals)
 	}
-	if s.isInferred {
-		var hinted uint64
+	if number, why := a.contradictedSize(s); why != 0 {
+		o.addFinding(FormInferred, FormInferred.Severity, uint64(s.engine)|uint64(number)<<8, why)
+	} else if s.isInferred {
+		why := uint64(fitsBest)
 		if s.hint == s.engine {
-			hinted = 1
+			why = fitsEarlier
 		}
-		o.addFinding(FormInferred, FormInferred.Severity, uint64(s.engine), hinted)
+		o.addFinding(FormInferred, FormInferred.Severity, uint64(s.engine), why)
 	}
 	if s.isMislabelled {
 		o.addFinding(BadStream, finding.Warn, uint64(notPacked), 0)
 	}
 	a.raiseStream(s)
+}
+
+// contradictedSize returns the first part of s whose size field is not that of the set, or is less than its payload,
+// and B of FormInferred; 0 if there is none. In a compressed message not every part has the field.
+func (a *Assembler) contradictedSize(s *partSet) (number uint8, why uint64) {
+	if s.engine != wire.Source || s.isCompressed {
+		return 0, 0
+	}
+	for p := s.head; p != 0; p = a.parts.next[p] {
+		pt := &a.parts.items[p]
+		h, ok := wire.ParseSplit(a.startOf(pt), s.engine)
+		payload := int(pt.wire) - s.engine.HeaderLen()
+		switch {
+		case !ok:
+		case h.Size != s.size:
+			return pt.number, otherSize | uint64(h.Size)<<8 | uint64(s.size)<<32
+		case payload > int(h.Size):
+			return pt.number, longerThanSize | uint64(h.Size)<<8 | uint64(payload)<<32
+		}
+	}
+	return 0, 0
 }
 
 func (a *Assembler) raiseMissing(s *partSet, why reason) {

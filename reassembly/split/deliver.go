@@ -290,6 +290,7 @@ func (a *Assembler) deliver(s *partSet, why reason) {
 	o.Total, o.Received = int(s.total), s.n
 	o.Compressed = s.isCompressed
 	o.Ended = why == ended
+	o.IsInferred = s.isInferred
 	o.Disputed = a.isDisputed(s, why)
 	o.First, o.Last = s.first, s.last
 	clear(a.order[:])

@@ -231,6 +231,7 @@ type Set struct {
 	Outcome    Outcome
 	Compressed bool   // announced by the id's top bit (Source only)
 	Ended      bool   // the capture ended before the wait was over
+	IsInferred bool   // no part proves the form of the header
 	Disputed   bool   // of a part, or of the whole with this id, another copy with other bytes came as well
 	Size       uint16 // Source: the part size of the header
 	ID         uint32 // Source: without the compression bit

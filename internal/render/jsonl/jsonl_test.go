@@ -166,7 +166,7 @@ func TestLine(t *testing.T) {
 		`"protocol":"a2s","message":"S2A_RULES","direction":"reply","status":"complete","length":11,` +
 		`"split":{"engine":"source","id":343,"total":2,"received":2,"size_field":1248,"compressed":false},` +
 		`"fields":{"count":2,"rules":[{"name":"a","value":"1"}]},` +
-		`"findings":[{"id":"A2S-S07","severity":"warn","fault":"server","text":"count says 2, the reply holds 1 whole entry"}]}` + "\n"
+		`"findings":[{"id":"A2S-S07","severity":"warn","fault":"server","text":"a2s.rules.count at byte 5 says 2, the reply holds 1 whole entry"}]}` + "\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}

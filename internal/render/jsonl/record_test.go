@@ -20,7 +20,7 @@ func TestRecord(t *testing.T) {
 	got := string(New(Options{}).AppendRecord(nil, r))
 	want := `{"schema":1,"record":"finding","id":"LIM-01","severity":"note","fault":"server","time":"2023-11-14T22:13:20.000370Z",` +
 		`"frames":[7],"server":"198.18.0.1:27015","client":"10.64.0.1:40001",` +
-		`"text":"decoding stopped after 3 fields, 4 bytes left undecoded: \u001b[31mname\"","count":1}` + "\n"
+		`"text":"decoding stopped after 3 fields, 4 bytes left undecoded from byte 0 on: \u001b[31mname\"","count":1}` + "\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}

@@ -15,13 +15,13 @@ import (
 func TestRecord(t *testing.T) {
 	r := &render.Record{Nanos: 1_700_000_000_000_370_000, Frames: []uint64{7},
 		Expert: &finding.Expert{Code: &dissect.TooManyFields, Severity: finding.Warn, A: 3, B: 4}, Detail: []byte(": \x1b[31mred")}
-	const want = `! warn LIM-01  decoding stopped after 3 fields, 4 bytes left undecoded: \x1b[31mred`
+	const want = `! warn LIM-01  decoding stopped after 3 fields, 4 bytes left undecoded from byte 0 on: \x1b[31mred`
 	if diff := cmp.Diff("    7 22:13:20.000370Z "+want+"\n", string(NewLine(Options{UTC: true}).AppendRecord(nil, r))); diff != "" {
 		t.Errorf("line, want -, got +\n%s", diff)
 	}
 	r.Frames = nil
 	const wrapped = `      2023-11-14 22:13:20.000370Z ! warn LIM-01  decoding stopped after 3
-        fields, 4 bytes left undecoded: \x1b[31mred
+        fields, 4 bytes left undecoded from byte 0 on: \x1b[31mred
 
 `
 	if diff := cmp.Diff(wrapped, string(NewTree(Options{UTC: true}).AppendRecord(nil, r))); diff != "" {
@@ -80,7 +80,7 @@ func TestWaysAndComments(t *testing.T) {
 func TestBareRecord(t *testing.T) {
 	r := &render.Record{Nanos: 1_700_000_000_000_370_000, Frames: []uint64{7},
 		Expert: &finding.Expert{Code: &dissect.TooManyFields, Severity: finding.Warn, A: 3, B: 4}, Detail: []byte(": 10.0.0.1:1 > 10.0.0.2:2")}
-	const want = "    7 ! warn LIM-01  decoding stopped after 3 fields, 4 bytes left undecoded\n"
+	const want = "    7 ! warn LIM-01  decoding stopped after 3 fields, 4 bytes left undecoded from byte 0 on\n"
 	if diff := cmp.Diff(want, string(NewLine(Options{Bare: true}).AppendRecord(nil, r))); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
 	}
