@@ -39,9 +39,9 @@ or compressed, which fields it has, how long it takes, what was found, and which
 its lists of rules. The first line is the difference that a client which reads strictly fails
 at first. Differences are listed in that order:
 
-  answers, challenges, requests (of clients), parts, completeness, findings that are errors,
-  types of replies, fields, fields that are not always there, order of replies, datagrams
-  that IP cuts, findings that are warnings, times, notes, names in lists, lengths
+  answers, challenges, requests (of clients), parts, completeness, faults of the server that a
+  client has to deal with, types of replies, fields, fields that are not always there, order of
+  replies, sizes, other findings, times, notes, names in lists, lengths
 
 The server that works with the client is best named first: what makes only that one harder to
 read comes later. Values, as the name of a server or its map, always differ: -v and -o json list

@@ -48,13 +48,13 @@ const (
 	RequestAspect                 // fields of requests
 	PartAspect                    // parts and compression
 	StatusAspect                  // whether messages are complete
-	ErrorAspect                   // findings that are errors
+	FaultAspect                   // findings that a client has to deal with
 	ReplyAspect                   // types of replies
 	FieldAspect                   // fields that are there or not, and their kinds
 	PartlyAspect                  // fields that are not always there
 	OrderAspect                   // order and number of replies
 	SizeAspect                    // datagrams that IP cuts
-	FindingAspect                 // findings that are warnings
+	FindingAspect                 // other findings: errors and warnings
 	TimeAspect                    // how long answers take
 	NoteAspect                    // findings that are notes
 	NameAspect                    // names in lists, and members that are decoded from a text
@@ -64,7 +64,7 @@ const (
 )
 
 var aspectNames = [...]string{
-	"answers", "challenges", "requests", "parts", "completeness", "errors", "replies", "fields", "optional_fields", "order", "sizes", "findings", "times",
+	"answers", "challenges", "requests", "parts", "completeness", "faults", "replies", "fields", "optional_fields", "order", "sizes", "findings", "times",
 	"notes", "names", "lengths", "values",
 }
 

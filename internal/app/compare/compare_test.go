@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -76,15 +77,16 @@ func TestForms(t *testing.T) {
 	for _, tc := range [...]struct {
 		name, aspect string
 		b            []render.Turn
-		isOfFirst    bool
 	}{
-		{"parts", "parts", []render.Turn{message(isReply, "", "P", `{}`, `,"split":{"engine":"e","total":2,"received":2}`)}, false},
-		{"IP fragments", "sizes", []render.Turn{message(isReply, "", "P", `{}`, `,"frames":[1,2]`)}, false},
-		{"another type", "replies", []render.Turn{message(isReply, "", "Q", `{}`, "")}, false},
-		{"two replies", "order", []render.Turn{plain, plain}, false},
-		{"a warning", "findings", []render.Turn{message(isReply, "", "P", `{}`, `,"findings":[{"id":"X-1","severity":"warn","text":"x"}]`)}, false},
-		{"an error", "errors", []render.Turn{message(isReply, "", "P", `{}`, `,"findings":[{"id":"X-1","severity":"error","text":"x"}]`)}, false},
-		{"a challenge", "challenges", []render.Turn{message(isReply|isChallenge, "", "C", `{}`, ""), message(bringsToken, "", "ASK", `{}`, ""), plain}, false},
+		{"parts", "parts", []render.Turn{message(isReply, "", "P", `{}`, `,"split":{"engine":"e","total":2,"received":2}`)}},
+		{"IP fragments", "sizes", []render.Turn{message(isReply, "", "P", `{}`, `,"frames":[1,2]`)}},
+		{"another type", "replies", []render.Turn{message(isReply, "", "Q", `{}`, "")}},
+		{"two replies", "order", []render.Turn{plain, plain}},
+		{"long", "sizes", []render.Turn{{Text: bytes.Replace(plain.Text, []byte(`"length":9`), []byte(`"length":4097`), 1)}}},
+		{"a warning", "findings", []render.Turn{message(isReply, "", "P", `{}`, `,"findings":[{"id":"X-1","severity":"warn","text":"x"}]`)}},
+		{"an error of no client's concern", "findings", []render.Turn{message(isReply, "!X-2", "P", `{}`, `,"findings":[{"id":"X-1","severity":"error","text":"x"}]`)}},
+		{"a warning to clients", "faults", []render.Turn{message(isReply, "!X-1", "P", `{}`, `,"findings":[{"id":"X-1","severity":"warn","fault":"server","text":"x"}]`)}},
+		{"a challenge", "challenges", []render.Turn{message(isReply|isChallenge, "", "C", `{}`, ""), message(bringsToken, "", "ASK", `{}`, ""), plain}},
 	} {
 		for _, isSwapped := range []bool{false, true} {
 			a, b := []render.Turn{plain}, tc.b

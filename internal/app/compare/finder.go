@@ -245,13 +245,14 @@ func (f *finder) compareFindings() {
 		cells := [2]string{"none", "none"}
 		cells[i] = digits.Counted(x.count, "time")
 		a := render.FindingAspect
-		switch x.Severity {
-		case "error":
-			a = render.ErrorAspect
-		case "note":
-			a = render.NoteAspect
-		case "chat":
+		hasClientsAct := x.concernsClients && x.Fault == "server"
+		switch {
+		case x.Severity == "chat":
 			a = render.ValueAspect
+		case x.Severity == "note" && !hasClientsAct:
+			a = render.NoteAspect
+		case x.Severity != "note" && hasClientsAct:
+			a = render.FaultAspect
 		}
 		d := f.add(a, i, key{}, x.ID+" "+x.Severity, cells, "%s has %s (%s, fault: %s), %s has not: %s", f.labels[i], x.ID, x.Severity, x.Fault, f.labels[1-i], strings.TrimSuffix(x.Text, "."))
 		d.Finding = x.ID

@@ -81,7 +81,8 @@ type value struct {
 // foundBy is a finding at one side.
 type foundBy struct {
 	found
-	count uint64
+	count           uint64
+	concernsClients bool // a client has something to do about it
 }
 
 // times are lengths of time in nanoseconds.
@@ -109,10 +110,10 @@ func newTable() table {
 // addTurn adds a message or a finding.
 func (s *table) addTurn(t *turn) {
 	for _, f := range t.Findings {
-		s.addFinding(f)
+		s.addFinding(f, t)
 	}
 	if t.flags&isMessage == 0 {
-		s.addFinding(t.found)
+		s.addFinding(t.found, t)
 		return
 	}
 	s.messages++
@@ -142,7 +143,7 @@ func (s *table) addTurn(t *turn) {
 		}
 	}
 	s.addFields(m, "", t.Fields)
-	for _, name := range t.derived {
+	for _, name := range t.words {
 		if v := m.paths[string(name)]; v != nil {
 			v.isDerived = true
 		}
@@ -157,11 +158,14 @@ func (s *table) addStray(asks dissect.Asked, name string) {
 	s.strays[asks][name]++
 }
 
-func (s *table) addFinding(f found) {
-	if s.findings[f.ID] == nil {
-		s.findings[f.ID] = &foundBy{found: f}
+func (s *table) addFinding(f found, t *turn) {
+	x := s.findings[f.ID]
+	if x == nil {
+		x = &foundBy{found: f}
+		s.findings[f.ID] = x
 	}
-	s.findings[f.ID].count++
+	x.count++
+	x.concernsClients = x.concernsClients || slices.ContainsFunc(t.words, func(w []byte) bool { return string(w) == "!"+f.ID })
 }
 
 // addFields adds the members of an object below a path.

@@ -4,15 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"qsniff/dissect"
+	"qsniff/dissect/finding"
 	"qsniff/internal/render"
 )
 
 // turn is a message or a finding as it comes out of a dialogue: the members of its JSON that are compared.
 type turn struct {
-	flags   turnFlags
-	derived [][]byte // members of Fields that are not on the wire by themselves
+	flags turnFlags
+	words [][]byte // members of Fields that are not on the wire by themselves, and "!" with ids of findings that concern clients
 
 	Record    string   `json:"record"`
 	Protocol  string   `json:"protocol"`
@@ -78,7 +80,19 @@ func (c *Collector) Append(dst []byte, e *render.Event) []byte {
 	case e.Msg.Key != 0 && e.Msg.Type != nil && e.Msg.Type.Token != nil:
 		flags |= bringsToken
 	}
-	return c.json.Append(appendDerived(append(dst, byte(flags)), e.Msg), e)
+	dst = appendDerived(append(dst, byte(flags)), e.Msg)
+	for i := range e.Msg.Expert {
+		dst = appendTolerable(dst, &e.Msg.Expert[i])
+	}
+	return c.json.Append(append(dst, '\n'), e)
+}
+
+// appendTolerable appends the id of a finding for which a client has something to do.
+func appendTolerable(dst []byte, x *finding.Expert) []byte {
+	if strings.HasPrefix(x.Code.Client, "nothing") {
+		return dst
+	}
+	return append(append(append(dst, '!'), x.Code.ID...), ' ')
 }
 
 // appendDerived appends the JSON names of fields that are not on the wire by themselves: what is decoded from the
@@ -90,7 +104,7 @@ func appendDerived(dst []byte, m *dissect.Message) []byte {
 			dst = append(append(dst, f.Def.Key()...), ' ')
 		}
 	}
-	return append(dst, '\n')
+	return dst
 }
 
 // AppendRecord implements render.Renderer.
@@ -98,7 +112,7 @@ func (c *Collector) AppendRecord(dst []byte, r *render.Record) []byte {
 	if r.Server.IsValid() && !c.sides.mayHave(r.Server, r.Client) {
 		return append(dst, byte(ofOtherHosts))
 	}
-	return c.json.AppendRecord(append(dst, 0, '\n'), r)
+	return c.json.AppendRecord(append(appendTolerable(append(dst, 0), r.Expert), '\n'), r)
 }
 
 // AppendDialogue implements render.DialogueRenderer. It appends nothing.
@@ -154,8 +168,8 @@ func newTurn(text []byte) (t *turn, ok bool) {
 	if len(text) < 2 || turnFlags(text[0])&ofOtherHosts != 0 {
 		return nil, false
 	}
-	derived, object, ok := bytes.Cut(text[1:], []byte("\n"))
-	t = &turn{flags: turnFlags(text[0]), derived: bytes.Fields(derived)}
+	words, object, ok := bytes.Cut(text[1:], []byte("\n"))
+	t = &turn{flags: turnFlags(text[0]), words: bytes.Fields(words)}
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.UseNumber() // numbers of 64 bits stay what they are
 	if err := d.Decode(t); err != nil || !ok {

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -218,6 +219,16 @@ func (f *finder) compareSizes(m *[2]*messageType) {
 			f.add(render.SizeAspect, i, x.key, "longest datagram", cells, "%s of %s comes in datagrams of up to %s, which IP cuts, of %s up to %s: where a firewall or NAT drops fragments, or a client reads into less, nothing arrives",
 				x.name, f.labels[i], size(x.datagram), f.labels[1-i], size(y.datagram))
 			return
+		}
+	}
+	for _, room := range [...]uint64{4096, math.MaxUint16} {
+		for i, x := range m {
+			if y := m[1-i]; x.most > room && y.most <= room {
+				var cells [2]string
+				cells[i], cells[1-i] = size(x.most), size(y.most)
+				f.add(render.SizeAspect, i, x.key, "longest", cells, "%s of %s has up to %s, of %s up to %s: a client that has room for %s loses the rest", x.name, f.labels[i], size(x.most), f.labels[1-i], size(y.most), size(room))
+				return
+			}
 		}
 	}
 	if a, b := m[0], m[1]; a.least > b.most*3/2 || b.least > a.most*3/2 {

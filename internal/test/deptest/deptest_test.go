@@ -103,7 +103,7 @@ var allowed = map[string][]string{
 	"internal/app/payload":          {"capture/packet"},
 	"internal/app/progress":         {"capture"},
 	"internal/app/decode":           {"internal/app/cli", "capture/file", "capture/packet", "dissect", "internal/app/payload", "internal/render", "internal/pipeline"},
-	"internal/app/compare":          {"dissect", "internal/render", "internal/render/..."},
+	"internal/app/compare":          {"dissect", "dissect/finding", "internal/render", "internal/render/..."},
 	"internal/app/diff":             {"capture", "capture/file", "capture/packet", "dissect", "internal/track/diff", "internal/render", "internal/pipeline/filter", "internal/pipeline/subset", "internal/app/cli"},
 	"internal/app/extract":          {"capture", "capture/packet", "reassembly/ipfrag", "dissect", "internal/app/decode", "internal/app/payload", "internal/pipeline", "internal/render"},
 	"internal/pipeline/subset":      {"capture", "capture/file", "capture/packet", "capture/packet/rewrite", "reassembly/wire", "dissect", "internal/render", "internal/render/tally", "internal/pipeline"},
