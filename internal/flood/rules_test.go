@@ -377,3 +377,16 @@ func TestJudgeHasAlarm(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowDrift: where the rates that ask for a verdict at once are far, what came above the baseline does, with two
+// a second to spare at a server that is hardly asked.
+func TestSlowDrift(t *testing.T) {
+	lim := Defaults()
+	lim.SlowRate, lim.SlowFactor, lim.SurgeRate = 1e6, 1e6, 1e6
+	j := NewJudge(lim)
+	for rate, want := range map[float64]bool{42: false, 42.5: true} {
+		if got := j.HasAlarm(&measure.Features{measure.Rate10: rate, measure.RateNow: rate}); got != want {
+			t.Errorf("%v/s\ngot  %v\nwant %v", rate, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package track
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -124,4 +125,15 @@ func TestChosenKeys(t *testing.T) {
 	lrutest.Check[flowKey](t)
 	lrutest.Check[endsKey](t)
 	lrutest.Check[callKey](t)
+}
+
+// TestShortText: a text that ends within a character ends before it, also where nothing is left.
+func TestShortText(t *testing.T) {
+	long := strings.Repeat("a", 63)
+	for in, want := range map[string]string{"": "", "de_dust2": "de_dust2", "\xc3": "", "\xe6\x97": "", long + "é": long, "caf\xe9": "caf"} {
+		var s ShortText
+		if s.Set([]byte(in)); string(s.Whole()) != want {
+			t.Errorf("%q\ngot  %q\nwant %q", in, s.Whole(), want)
+		}
+	}
 }

@@ -95,3 +95,20 @@ func TestLeading(t *testing.T) {
 		}
 	}
 }
+
+// TestFillAlien: a server on the public network that got one query from an address nobody has takes private ones for
+// forged as well; one that got none is asked from a network beside it.
+func TestFillAlien(t *testing.T) {
+	public, private := track.Host{10: 0xff, 11: 0xff, 12: 9, 15: 9}, track.Host{10: 0xff, 11: 0xff, 12: 10, 15: 9}
+	for _, tt := range []struct {
+		server *track.Host
+		alien  uint64
+		want   float64
+	}{{&public, 0, 0}, {&public, 1, 0.06}, {&private, 1, 0.01}} {
+		var f Features
+		x := Stretch{Queries: 100, alien: tt.alien, local: 5}
+		if x.Fill(&f, tt.server); f[Alien] != tt.want {
+			t.Errorf("%v, %d alien\ngot  %v\nwant %v", tt.server, tt.alien, f[Alien], tt.want)
+		}
+	}
+}

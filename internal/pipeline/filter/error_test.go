@@ -33,6 +33,7 @@ var wrong = []struct{ text, want string }{
 	{"a2s rcon", "    ^~~~\ndid not expect rcon: join comparisons by and or or"},
 	{`map matches "de_("`, "            ^~~~~~\nthe regular expression has an error: missing closing ): de_("},
 	{`map == "de_`, "       ^~~~\nthe text has no end: it needs a \""},
+	{`a2s.info.server_type == 'dx'`, "                        ^~~~\na character is one byte: write \"...\" for a text"},
 	{`map contains "\d"`, "              ^~\n\\d stands for no character: write \\\\ for a backslash, or r\"...\" for a text in which it is itself"},
 	{"a2s.log.secret == 1", "^~~~~~~~~~~~~~\na2s.log.secret is a secret and can be tested for presence only: --show-secrets allows comparisons"},
 	{"len(a2s.log.secret) > 1", "    ^~~~~~~~~~~~~~\na2s.log.secret is a secret and can be tested for presence only: --show-secrets allows comparisons"},

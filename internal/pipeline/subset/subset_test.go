@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/netip"
 	"path/filepath"
 	"testing"
 
 	"qsniff/capture"
 	"qsniff/capture/file"
+	"qsniff/capture/packet"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/pipeline/filter"
 	"qsniff/internal/render/tally"
@@ -114,5 +116,23 @@ func TestPlan(t *testing.T) {
 	}
 	if planned == 0 {
 		t.Error("no plan has anything")
+	}
+}
+
+// TestStretchTouched: a packet is part of a stretch if one byte of it is.
+func TestStretchTouched(t *testing.T) {
+	s := newStretches()
+	src, dst := netip.MustParseAddrPort("198.18.0.1:27015"), netip.MustParseAddrPort("10.64.0.1:4000")
+	s.push(&stretch{of: connDir{src, dst}, seq: 100, n: 10, frame: 9})
+	for _, tt := range []struct {
+		seq       uint32
+		wire      int
+		isTouched bool
+	}{{90, 10, false}, {90, 11, true}, {109, 5, true}, {110, 5, false}} {
+		x := &packet.Packet{Src: src, Dst: dst, Wire: tt.wire}
+		x.TCP.Seq = tt.seq
+		if got := len(s.appendTo(nil, 5, x)) > 0; got != tt.isTouched {
+			t.Errorf("%d bytes at %d\ngot  %t\nwant %t", tt.wire, tt.seq, got, tt.isTouched)
+		}
 	}
 }
