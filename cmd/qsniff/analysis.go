@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/render/csv"
 	"qsniff/internal/render/text"
 )
 
@@ -83,10 +85,14 @@ func (a *analysis) read(ctx context.Context, args []string, io streams) error {
 	return j.runToEnd()
 }
 
-// printForm writes a result as JSON with -o json, else for people.
-func printForm[T any](o *readOptions, io streams, x T, asJSON func([]byte, T) []byte, asText func([]byte, T, text.Options) []byte) error {
-	if o.output == "json" {
+// printForm writes a result as JSON with -o json, as a table of a command with -o csv, else for people.
+func printForm[T any](o *readOptions, io streams, x T, table string, asJSON func([]byte, T) []byte, asText func([]byte, T, text.Options) []byte) error {
+	switch o.output {
+	case "json":
 		return write(io.out, asJSON(nil, x))
+	case "csv":
+		b, err := csv.Tables[table].Append(nil, asJSON(nil, x))
+		return cmp.Or(err, write(io.out, b))
 	}
 	return write(io.out, asText(nil, x, o.textOptions(io.out)))
 }

@@ -90,7 +90,7 @@ interrupted.`,
 				if o.output == "csv" {
 					return write(j.io.out, csv.AppendFindings(nil, f))
 				}
-				return printForm(&o.readOptions, j.io, f, jsonl.AppendFindings, text.AppendFindings)
+				return printForm(&o.readOptions, j.io, f, "", jsonl.AppendFindings, text.AppendFindings)
 			})
 			return nil
 		},

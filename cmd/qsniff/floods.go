@@ -31,6 +31,7 @@ import (
 	"qsniff/internal/flood/rules/nft"
 	"qsniff/internal/render"
 	"qsniff/internal/render/counters"
+	"qsniff/internal/render/csv"
 	"qsniff/internal/render/jsonl"
 	"qsniff/internal/render/tally"
 	"qsniff/internal/render/text"
@@ -152,8 +153,8 @@ interrupted; -i that was ended by Ctrl-C is 0.`
 
 func (o *floodsOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.VarP(cli.OneOf(&o.output, slices.Concat([]string{"text", "json"}, ruleForms, []string{formTOML})...), "output", "o",
-		"text: for people; json: an incident a line; nft, iptables: rules against warnings and alerts, for nft -f and for sh; xdp-filter, ovh, path: what these can do of them; toml: a file of thresholds, with --explain")
+	f.VarP(cli.OneOf(&o.output, slices.Concat([]string{"text", "json", "csv"}, ruleForms, []string{formTOML})...), "output", "o",
+		"text: for people; json: an incident a line; csv: a table; nft, iptables: rules against warnings and alerts, for nft -f and for sh; xdp-filter, ovh, path: what these can do of them; toml: a file of thresholds, with --explain")
 	f.BoolVar(&o.explain, "explain", false, "print the rules and the values they were compared with; without FILE, all rules and thresholds")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "text: all that is known, advice and what was tried")
 	f.Var(cli.OneOf(&o.level, levels...), "level", "list incidents of this level and above")
@@ -337,7 +338,7 @@ func (o *floodsOptions) replayLimits(ctx context.Context, args []string, io stre
 	j.print = func(run tally.Run) error {
 		l := &render.Limits{Run: run, Summary: *r.Summary()}
 		printLimitsRemarks(io.err, l, o.ours != nil)
-		return printForm(&o.readOptions, io, l, jsonl.AppendLimits, text.AppendLimits)
+		return printForm(&o.readOptions, io, l, "", jsonl.AppendLimits, text.AppendLimits)
 	}
 	return j.runToEnd()
 }
@@ -516,6 +517,13 @@ func (o *floodOutput) print(f *render.Floods) error {
 		return cmp.Or(o.err, write(o.w, jsonl.AppendInterrupted(jsonl.AppendOther(nil, f), &f.Run)))
 	}
 	switch o.opts.output {
+	case "csv":
+		var records []byte
+		for i := range f.Incidents {
+			records = jsonl.AppendIncident(records, &f.Incidents[i], &f.Run, false)
+		}
+		table, err := csv.Tables["floods"].Append(nil, records)
+		return cmp.Or(err, write(o.w, table))
 	case formNFT:
 		return write(o.w, nft.AppendFloods(nil, f.RuleInput()))
 	case "iptables":
@@ -534,7 +542,7 @@ func (o *floodOutput) print(f *render.Floods) error {
 // printFloodRemarks prints on standard error what is missing from the results, unless it is
 // on the page.
 func printFloodRemarks(w io.Writer, f *render.Floods, output string) {
-	if output == "json" {
+	if output == "json" || output == "csv" {
 		switch seen := f.Seen; {
 		case f.Run.Packets == 0:
 			fmt.Fprintln(w, "qsniff: the capture has no packets")

@@ -51,7 +51,7 @@ FILE is as in qsniff read.`,
   qsniff polls -o json evening.pcap | jq -r 'select(.filtered > 0) | [.client, .server] | @tsv'`,
 		opts: o,
 		flags: func(cmd *cobra.Command) {
-			o.registerOutput(cmd, "text: for people; json: an object a line", "text", "json")
+			o.registerOutput(cmd, "text: for people; json: an object a line; csv: a table", "text", "json", "csv")
 			o.registerTop(cmd, 20, "text: list `N` clients")
 			o.registerFilter(cmd)
 			o.registerPage(cmd)
@@ -65,7 +65,7 @@ FILE is as in qsniff read.`,
 			j.print = func(run tally.Run) error {
 				p := &render.Polls{Run: run, PollSummary: *c.Summary(), Top: o.top}
 				printPollRemarks(j.io.err, p)
-				return printForm(o, j.io, p, jsonl.AppendPolls, text.AppendPolls)
+				return printForm(o, j.io, p, "polls", jsonl.AppendPolls, text.AppendPolls)
 			}
 			return nil
 		},

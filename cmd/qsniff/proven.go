@@ -55,7 +55,7 @@ FILE is as in qsniff read.`,
   qsniff proven -i eth0                                as it happens, until Ctrl-C`,
 		opts: o,
 		flags: func(cmd *cobra.Command) {
-			o.registerOutput(cmd, "text: for people; json: an object a line; nft: sets of nftables", "text", "json", formNFT)
+			o.registerOutput(cmd, "text: for people; json: an object a line; csv: a table; nft: sets of nftables", "text", "json", "csv", formNFT)
 			o.registerFilter(cmd)
 			o.registerPage(cmd)
 			o.registerServers(cmd, "count proofs to these servers only")
@@ -74,7 +74,7 @@ FILE is as in qsniff read.`,
 				if o.output == formNFT {
 					return write(j.io.out, nft.AppendProven(nil, p.Sources, run.Cut()))
 				}
-				return printForm(o, j.io, p, jsonl.AppendProven, text.AppendProven)
+				return printForm(o, j.io, p, "proven", jsonl.AppendProven, text.AppendProven)
 			}
 			return nil
 		},

@@ -46,7 +46,7 @@ FILE is as in qsniff read.`,
   tcpdump -U -w - udp | qsniff stats -                 what another program captures`,
 		opts: o,
 		flags: func(cmd *cobra.Command) {
-			o.registerOutput(cmd, "text: for people; json: one object", "text", "json")
+			o.registerOutput(cmd, "text: for people; json: one object; csv: a table of the servers", "text", "json", "csv")
 			cmd.Flags().DurationVar(&interval, "interval", 0, "length of the steps of the time series, as `1s` (0: so that there are up to 60)")
 			propose(cmd, "interval", cobra.NoFileCompletions)
 			o.registerTop(cmd, 10, "list `N` servers and clients; json: all, unless it is given")
@@ -58,7 +58,7 @@ FILE is as in qsniff read.`,
 			o.registerInput(cmd)
 		},
 		check: func(cmd *cobra.Command, _ []string, _ streams) error {
-			listsAll = o.output == "json" && !cmd.Flags().Changed("top")
+			listsAll = o.output != "text" && !cmd.Flags().Changed("top")
 			return checkInterval(interval)
 		},
 		start: func(j *job) error {
@@ -70,7 +70,7 @@ FILE is as in qsniff read.`,
 			j.cfg.Listener = all
 			j.print = func(run tally.Run) error {
 				s := &render.Stats{Run: run, Summary: *all.Summary(run.Last)}
-				if err := printForm(o, j.io, s, jsonl.AppendStats, text.AppendStats); err != nil || !isVerbose || o.output == "json" {
+				if err := printForm(o, j.io, s, "stats", jsonl.AppendStats, text.AppendStats); err != nil || !isVerbose || o.output != "text" {
 					return err
 				}
 				return write(j.io.out, text.AppendCounters(nil, s, o.textOptions(j.io.out)))

@@ -117,7 +117,7 @@ func compareVantages(ctx context.Context, opts *readOptions, args []string, s st
 		}
 	}
 	x.Servers = vantages.Compare(all, opts.ours)
-	if err := printForm(opts, s, x, jsonl.AppendVantages, text.AppendVantages); err != nil {
+	if err := printForm(opts, s, x, "", jsonl.AppendVantages, text.AppendVantages); err != nil {
 		return err
 	}
 	if failed == nil && opts.reachesFailOn(x) {
