@@ -160,7 +160,7 @@ func runCompare(ctx context.Context, o *compareOptions, files []string, io strea
 		x := c.Result(run)
 		x.Verbose = o.isVerbose
 		printWrittenEarly(io.err, j.cfg.Dialogues)
-		return printForm(&o.readOptions, io, x, jsonl.AppendComparison, text.AppendComparison)
+		return printForm(&o.readOptions, io, x, "", jsonl.AppendComparison, text.AppendComparison)
 	}
 	return j.runToEnd()
 }
