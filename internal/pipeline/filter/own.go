@@ -18,7 +18,7 @@ import (
 // subjects are restricted to messages.
 func ownFields(reg *dissect.Registry, o Options) []*field {
 	all := slices.Concat(messageFields(reg), networkFields(), frameFields(), splitFields(reg), exchangeFields(),
-		findingFields(o), guard(ofIncidents, isIncident, incidentFields(reg)), roleFields(reg), protocolFields(reg), []*field{payloadField(o)})
+		findingFields(o), guard(ofIncidents, isIncident, incidentFields(reg)), roleFields(reg), protocolFields(reg), payloadFields(o))
 	rest := slices.DeleteFunc(slices.Clone(all), func(f *field) bool { return f.of != nil })
 	guard(ofMessages, isMessage, rest)
 	return all
@@ -602,8 +602,8 @@ func parseNumber(b []byte) (float64, bool) {
 	return v, ok
 }
 
-// payloadField is the bytes of the message.
-func payloadField(o Options) *field {
+// payloadFields are the bytes of the message, also by the names that Wireshark has for those of a packet.
+func payloadFields(o Options) []*field {
 	load := (*Matcher).loadPayload
 	if o.ShowSecrets {
 		load = func(m *Matcher) bool {
@@ -611,7 +611,14 @@ func payloadField(o Options) *field {
 			return true
 		}
 	}
-	return &field{name: "payload", doc: "bytes of the message, after joining and decompression; those of secrets are '*'", typ: octets, hasTexts: true, each: one(load)}
+	over := func(is transport) test {
+		return func(m *Matcher) bool { return m.isOver(is) && load(m) }
+	}
+	return []*field{
+		{name: "payload", doc: "bytes of the message, after joining and decompression; those of secrets are '*'", typ: octets, hasTexts: true, each: one(load)},
+		{name: "udp.payload", doc: "payload of a message over UDP", typ: octets, hasTexts: true, each: one(over(onlyUDP))},
+		{name: "tcp.payload", doc: "payload of a message over TCP", typ: octets, hasTexts: true, each: one(over(onlyTCP))},
+	}
 }
 
 // loadPayload stores the bytes of the message, with stars for those of secrets.

@@ -67,7 +67,7 @@ var matching = []string{
 	"finding and count(finding) == 2 and finding == LIM-01", "finding.severity >= warn and finding.severity == note and not all finding.severity >= warn and not finding.severity > warn",
 	"finding.fault == server", "not incident and not incident.event and not incident.kind and not incident.code and not incident.level and not incident.target and not incident.id and not incident.protocol and not incident.class",
 	"server_name == Arena and lower(server_name) == arena", "map == de_dust2 and map[0:3] == \"de_\" and len(map) == 8", "players == 17 and 10 < players < 20", "max_players > players",
-	"payload[4] == 49 and payload contains \"Arena\\x00\"", "goldsource.info.name or a2s.info.name", "not (master or ase)",
+	"udp.payload[4] == 49 and not tcp.payload", "payload[4] == 49 and payload contains \"Arena\\x00\"", "goldsource.info.name or a2s.info.name", "not (master or ase)",
 }
 
 // TestOwnFields: each of the filter's own fields is what the message says.

@@ -9,8 +9,7 @@ import (
 )
 
 // wireshark are expressions on fields that tshark has as well, and the frames of
-// pcapfiles/a2s/full-poll.pcap that tshark 4.0.17 prints for each; there, payload is called
-// udp.payload. One expression is not here: "all udp.port in {27015, 40001}" has no frame in
+// pcapfiles/a2s/full-poll.pcap that tshark 4.0.17 prints for each. One expression is not here: "all udp.port in {27015, 40001}" has no frame in
 // that version, which wants all values to be the same element of the set.
 var wireshark = []struct {
 	text string
@@ -44,6 +43,9 @@ var wireshark = []struct {
 	{"ip", []uint64{1, 2, 3, 4, 5, 6, 7, 8}},
 	{"ipv6", nil},
 	{"tcp", nil},
+	{"udp.payload[0:5] == ff:ff:ff:ff:54", []uint64{1, 3}},
+	{"udp.payload[4] == 55", []uint64{5}},
+	{"tcp.payload", nil},
 	{"udp && !tcp", []uint64{1, 2, 3, 4, 5, 6, 7, 8}},
 	{"ip.addr == 10.64.0.36", []uint64{1, 2, 3, 4, 5, 6, 7, 8}},
 	{"ip.addr != 10.64.0.36", nil},
