@@ -18,6 +18,7 @@ import (
 	"qsniff/capture"
 	"qsniff/dissect"
 	"qsniff/internal/app/cli"
+	"qsniff/internal/base/digits"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
@@ -126,8 +127,7 @@ that --thresholds names: qsniff floods --explain -o toml prints one with all of 
 ` + limitsHelp + `
 
 With -i it captures on interfaces, as qsniff live does, until Ctrl-C. A terminal shows the
-report so far, drawn anew with each event of an incident; elsewhere each event appends a
-block. Ctrl-C prints the whole report, with rules to paste. --rules FILE writes them while
+report so far, drawn anew each second; elsewhere each event of an incident appends a block. Ctrl-C prints the whole report, with rules to paste. --rules FILE writes them while
 it goes on: when an attack is sure, and again as they change, for "sudo nft -f FILE".
 
 Ctrl-C prints what was found so far; the first line then says how far the run came. With
@@ -162,7 +162,7 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 	o.registerServers(cmd, "list incidents at these targets only")
 	o.registerOwn(cmd)
 	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds from `FILE.toml`")
-	f.BoolVar(&o.proven, "proven", false, "nft: let clients that proved their address in the capture pass first")
+	f.BoolVar(&o.proven, "proven", false, "nft, --rules: let clients that proved their address in the capture pass first")
 	f.DurationVar(&o.expiry, "expire", o.expiry, "nft, iptables, xdp-filter: rules match for this `TIME` after they were loaded (0: until they are removed)")
 	f.Var(cli.OneOf(&o.failOn, levels...), "fail-on", "exit with status 3 if there is an incident of this level or above")
 	f.StringVar(&o.replay, "limits", "", "replay `NAME|per=,global=,window=`: rehlds, source, source-late, csgo, or numbers")
@@ -190,8 +190,8 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 		return &usageError{errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml"}
 	case o.printsRules() && o.explain:
 		return &usageError{fmt.Errorf("--explain does not go with -o %s", o.output), "without -o it explains the same incidents"}
-	case o.proven && o.output != formNFT:
-		return &usageError{fmt.Errorf("--proven goes with -o nft, not with -o %s", o.output), "the other tools have no sets of addresses that expire; qsniff proven lists the clients"}
+	case o.proven && o.output != formNFT && o.rules == "":
+		return &usageError{fmt.Errorf("--proven goes with -o nft or --rules, not with -o %s", o.output), "the other tools have no sets of addresses that expire; qsniff proven lists the clients"}
 	case o.expiry < 0 || o.expiry%time.Second != 0:
 		return &usageError{fmt.Errorf("--expire %v: whole seconds, or 0", o.expiry), "rules match for so long after they were loaded: --expire 90m"}
 	case o.verbose && o.output != "text":
@@ -271,6 +271,9 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	d.AddObserver(out.observe)
 	d.CountOthersAt(opts.ours.HasHost)
 	j.cfg.Watchers = append([]track.Watcher{&out.seen, d}, out.watchProofs()...)
+	if file != nil {
+		file.proofs = out.proofs
+	}
 	j.cfg.OnStart = append(j.cfg.OnStart, func(totals func() tally.Run) { out.totals = totals })
 	j.showsInterrupt = opts.output == "text"
 	j.streamsOutput = opts.output == "json"
@@ -280,6 +283,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 		j.live.seen, j.live.countIncidents = &out.seen, func() uint64 { return found }
 	}
 	if isLivePage {
+		j.live.isScreen = isTerminal(io.out) && !opts.verbose
 		out.kept.KeepsOpen = true
 		p := &liveFloods{out: out, detector: d, start: j.live.start, run: tally.Run{First: j.live.start.UnixNano()}}
 		d.AddObserver(p.observe)
@@ -379,22 +383,35 @@ func completeLimits(_ *cobra.Command, _ []string, word string) ([]cobra.Completi
 const clearScreen = "\x1b[H\x1b[2J"
 
 // liveFloods shows incidents while packets are captured. On a terminal it draws the page anew
-// at each event of an incident, and as much of it as fits; elsewhere it appends a block.
+// each second and at each event of an incident, and as much of it as fits; elsewhere it appends a block
+// at each event.
 type liveFloods struct {
 	out      *floodOutput
 	detector *flood.Detector
 	start    time.Time
 	run      tally.Run // so far
+	drawn    time.Time // zero: never
+	before   uint64    // packets when a second was drawn, for the rate
+	rate     float64   // packets a second
 }
 
-// update notes how much was captured, for the next page. It is called after each batch.
+// update notes how much was captured, and draws the page if a second is over. It is called after each batch,
+// and ten times a second while nothing comes.
 func (p *liveFloods) update(s capture.Stats, _ func() tally.Run) {
-	isFirst := p.run.Packets == 0 && s.Received == 0
 	p.run.Packets, p.run.Dropped = s.Received, s.Dropped
-	if isFirst && p.run.Last == 0 {
-		p.draw()
+	now := time.Now()
+	if since := now.Sub(p.drawn); since < redrawFloods {
+		return
+	} else if !p.drawn.IsZero() {
+		p.rate = float64(p.run.Packets-p.before) / since.Seconds()
 	}
+	p.drawn, p.before = now, p.run.Packets
+	p.draw()
 }
+
+// limit: redrawFloods is how often floods -i draws its page by itself. Chosen: a clock that moves shows that
+// it runs.
+const redrawFloods = time.Second
 
 // observe shows an event of an incident.
 func (p *liveFloods) observe(in *flood.Incident, e flood.Event) {
@@ -427,9 +444,16 @@ func (p *liveFloods) draw() {
 	f.IsLive, f.Loaded = true, o.loaded.Latest()
 	opt := o.opts.textOptions(o.w)
 	page := text.AppendFloods(nil, f, opt, text.FloodOptions{Verbose: o.opts.verbose, Explain: o.opts.explain})
-	head := fmt.Sprintf("Watching %s since %s, drawn %s; Ctrl-C ends it and prints all\n\n", strings.Join(o.opts.interfaces, ", "),
-		p.start.Format(time.TimeOnly), time.Now().Format(time.TimeOnly))
-	_, o.err = o.w.Write([]byte(clearScreen + head + firstLines(page, terminalHeight(o.w)-4)))
+	head := fmt.Sprintf("Watching %s since %s, now %s: %s packets a second\nCtrl-C ends it and prints all\n\n", strings.Join(o.opts.interfaces, ", "),
+		p.start.Format(time.TimeOnly), time.Now().Format(time.TimeOnly), digits.Grouped(int64(p.rate+0.5)))
+	text := head + firstLines(page, terminalHeight(o.w)-4)
+	_, o.err = o.w.Write([]byte(drawOver(text)))
+}
+
+// drawOver returns what draws a text over what a terminal shows, without a moment in which it is empty.
+func drawOver(text string) string {
+	const home, toEndOfLine, toEndOfScreen = "\x1b[H", "\x1b[K", "\x1b[J"
+	return home + strings.ReplaceAll(text, "\n", toEndOfLine+"\n") + toEndOfScreen
 }
 
 // firstLines returns the first n lines of a page, and how many more there are.

@@ -8,7 +8,35 @@ import (
 	"time"
 
 	"qsniff/internal/test/timing"
+	"qsniff/internal/test/tmuxtest"
 )
+
+// TestFloodsScreen: on a terminal the page of floods -i is drawn each second, also while nothing comes, and has
+// no line about the sandbox.
+func TestFloodsScreen(t *testing.T) {
+	t.Parallel()
+	server, clients := cable(t)
+	server.Serve(t, gameAddr, gameServer())
+	screen := tmuxtest.Start(t, 80, 24, []string{"LANG=C.UTF-8"}, "clear; nsenter --net=/proc/"+server.ID()+"/ns/net qsniff floods --utc -i "+serverEnd)
+	first := screen.WaitFor("Watching "+serverEnd+" since ", " packets a second", "Ctrl-C ends it", "No packets so far.")
+	screen.WaitUntil("another second", func(now string) bool { return now != first && strings.Contains(now, "No packets so far.") })
+	if strings.Contains(first, "sandbox") {
+		t.Errorf("the page has the sandbox:\n%s", first)
+	}
+	conn := clients.Dial(t, gameAddr)
+	timing.Await(t, "an attack", func() bool {
+		for range 60 {
+			if _, err := conn.Write([]byte(requests[0])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+		return strings.Contains(screen.Screen(), "GOING ON since")
+	})
+	screen.WaitFor(": 0 packets a second", "GOING ON since") // nothing comes, and the page is drawn all the same
+	screen.Keys("C-c")
+	screen.WaitFor("Undo:", " packets captured in ")
+}
 
 // TestFloodsLive: floods -i appends a block when an attack is detected, and at Ctrl-C prints
 // the whole report, which begins with how far it came and ends with the verdict. As JSON, an
@@ -20,7 +48,7 @@ func TestFloodsLive(t *testing.T) {
 	server.Serve(t, gameAddr, gameServer())
 	page := sniffWith(t, server, "floods", "--utc", "-f", "udp port 27015").collect()
 	file := filepath.Join(t.TempDir(), "attack.nft")
-	lines := sniffWith(t, server, "floods", "-o", "json", "--fail-on", "alert", "--rules", file).collect()
+	lines := sniffWith(t, server, "floods", "-o", "json", "--fail-on", "alert", "--rules", file, "--proven").collect()
 	if _, err := os.Stat(file); err == nil {
 		t.Error("rules without an attack")
 	}
@@ -60,7 +88,7 @@ func TestFloodsLive(t *testing.T) {
 	timing.Await(t, "the rules in their file", func() bool {
 		b, _ := os.ReadFile(file)
 		return strings.HasPrefix(string(b), "# Rules of qsniff for nftables, made from -i ") && strings.Contains(string(b), "\n# load:   sudo nft -f "+file+"\n") &&
-			strings.Contains(string(b), "jump target1") && strings.HasSuffix(string(b), "}\n")
+			strings.Contains(string(b), "jump target1") && strings.Contains(string(b), "\tset proven4 {") && strings.HasSuffix(string(b), "}\n")
 	})
 	status, _ := lines.end(t, os.Interrupt)
 	if said := lines.said(); !strings.Contains(said, "\nqsniff: load: sudo nft -f "+file+"\nqsniff: undo: sudo nft delete table inet qsniff\n") {

@@ -315,8 +315,10 @@ type liveRun struct {
 	seen   *flood.Seen     // counts queries if no messages are wanted; else nil
 	told   *notify.Telling // nil: incidents are passed on to nothing
 	errs   io.Writer
-	start  time.Time
-	result tally.Run
+	// isScreen is set where a page is drawn on a terminal: what went well is not printed beside it.
+	isScreen bool
+	start    time.Time
+	result   tally.Run
 	// report prints the results after a run whose output was written; nil: there are none.
 	report func(tally.Run) error
 	// countIncidents returns how many there were; nil: the run looks for none.
@@ -498,7 +500,7 @@ func (l *liveRun) enterSandbox() error {
 		return err
 	}
 	status, err := sandbox.Enter(p)
-	if err == nil {
+	if err == nil && !l.isScreen {
 		fmt.Fprintf(l.errs, "qsniff: sandbox: %v\n", status)
 	}
 	return err

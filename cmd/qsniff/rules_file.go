@@ -14,6 +14,7 @@ import (
 
 	"qsniff/internal/base/sandbox"
 	"qsniff/internal/flood"
+	"qsniff/internal/flood/proof"
 	"qsniff/internal/flood/rules"
 	"qsniff/internal/flood/rules/nft"
 )
@@ -27,8 +28,9 @@ type rulesFile struct {
 	expiry time.Duration
 	tell   func(format string, args ...any) // says what was written first, and what failed
 	kept   flood.Collector
-	last   []byte // what the file has
-	failed bool   // an error was told
+	proofs *proof.Collector // clients that pass first; nil: not asked for
+	last   []byte           // what the file has
+	failed bool             // an error was told
 }
 
 // registerRules registers the flag of commands that write rules while they capture.
@@ -65,7 +67,11 @@ func (r *rulesFile) observe(in *flood.Incident, e flood.Event) {
 	if !slices.ContainsFunc(all, func(in flood.Incident) bool { return in.Level == flood.Alert && in.Advice.Rules != nil }) {
 		return
 	}
-	text := nft.AppendFloods(nil, &rules.Input{Asked: r.asked, Incidents: all, Expiry: r.expiry})
+	input := &rules.Input{Asked: r.asked, Incidents: all, Expiry: r.expiry}
+	if r.proofs != nil {
+		input.Proven = r.proofs.Summary()
+	}
+	text := nft.AppendFloods(nil, input)
 	if bytes.Equal(text, r.last) {
 		return
 	}

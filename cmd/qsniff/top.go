@@ -101,6 +101,7 @@ grows, or plays one: stopped, slower, faster, from any time on. It never sends p
 
   Enter  opens a server, and there an exchange       Esc  goes back
   i      incidents: evidence, what to do, lines to paste   y  copies these lines
+  W      writes the rules against all attacks into a file for nft -f
   /      filters: servers by words and by columns (players>10 answered<90), exchanges as -Y
   w      writes the packets of a server or of an exchange as pcapng
   p      stops a capture; + - its speed; [ ] 10 seconds, { } a minute back and forth; : a time
@@ -292,7 +293,7 @@ func (t *topRun) newModel(s *session) (*top.Model, error) {
 		return nil, err
 	}
 	x := top.Options{Source: t, Input: strings.Join(append(o.interfaces, t.args...), ", "), Settings: settings, Remark: remark,
-		Save: func(s top.Settings) error { return saveTopSettings(folder, &s) }, Write: t.write, Rules: t.rules,
+		Save: func(s top.Settings) error { return saveTopSettings(folder, &s) }, Write: t.write, Rules: t.rules, WriteRules: t.writeRules,
 		Decoder: &top.Decoder{Registry: reg, DecodeAs: s.cfg.DecodeAs, Store: t.store,
 			Filter: func(text string) (*filter.Program, error) { return o.compile(text) }},
 		Limits: o.limits, Expiry: advice.DefaultExpiry, Look: terminal.LookOf(os.Getenv), UTC: o.utc}
@@ -479,6 +480,24 @@ func (t *topRun) goBack(s *session, p *play.State) {
 func (t *topRun) rules(in *flood.Incident) string {
 	f := &rules.Input{Asked: t.asked, Incidents: []flood.Incident{*in}, Expiry: advice.DefaultExpiry}
 	return "nft -f - <<'END'\n" + string(nft.AppendFloods(nil, f)) + "END\n"
+}
+
+// writeRules writes the rules against incidents to the file that --rules names, or to a new file in the current
+// folder, and returns its name for a shell.
+func (t *topRun) writeRules(incidents []flood.Incident) (string, error) {
+	asked, name := t.asked, t.opts.rules
+	if name == "" {
+		name = "qsniff-rules-" + time.Now().Format("20060102-150405") + ".nft"
+	}
+	incidents = slices.DeleteFunc(slices.Clone(incidents), func(in flood.Incident) bool { return in.Level < flood.Warn || in.Advice.Rules == nil })
+	if len(incidents) == 0 {
+		return "", errors.New("there are no rules: no attack that a filter helps against")
+	}
+	if _, err := os.Stat(t.opts.rules); err == nil { // it is written as the rules change
+		return cli.Quote(name), nil
+	}
+	asked.Written, asked.IsLive = cli.Quote(name), true
+	return cli.Quote(name), replaceFile(name, nft.AppendFloods(nil, &rules.Input{Asked: asked, Incidents: incidents, Expiry: advice.DefaultExpiry}))
 }
 
 // write writes packets to a new file in the current folder.

@@ -139,8 +139,20 @@ func (m *Model) copyAdvice(in *flood.Incident) tea.Cmd {
 	if lines == "" {
 		what, lines = "The advice", in.Advice.Text()
 	}
-	m.say(fmt.Sprintf("%s against %s went to the clipboard of the terminal: %s.", what, in.Name(), digits.Counted(uint64(strings.Count(lines, "\n")), "line")))
+	m.say(fmt.Sprintf("%s against %s went to the clipboard of the terminal: %s. W writes a file.", what, in.Name(), digits.Counted(uint64(strings.Count(lines, "\n")), "line")))
 	return terminal.Copy(lines)
+}
+
+// writeRules writes the rules against all attacks and warnings to a file.
+func (m *Model) writeRules() tea.Cmd {
+	if m.opt.WriteRules == nil || m.state == nil {
+		return nil
+	}
+	name, err := m.opt.WriteRules(m.state.Incidents)
+	if err != nil {
+		return m.fail(err)
+	}
+	return m.say("load: sudo nft -f " + name + "   undo: sudo nft delete table inet qsniff")
 }
 
 func (x *incidents) update(msg tea.Msg) tea.Cmd {

@@ -69,6 +69,7 @@ func init() {
 		bind("Shift-Tab", "the one before", "", inServer, func(m *Model) tea.Cmd { return m.nextPane(-1) }, "shift+tab"),
 		bind("f", "follow: the newest exchange stays selected, or not", "follow", inServer, (*Model).follow, "f"),
 		bind("w", "write the packets of the server, or of the exchange, into a pcapng file in the current folder", "write", inPanes, (*Model).write, "w"),
+		bind("W", "write the rules against all attacks into a file for nft -f, in the current folder or where --rules says", "rules file", func(m *Model) bool { return m.opt.WriteRules != nil && (inServers(m) || inIncidents(m)) }, (*Model).writeRules, "W"),
 		bind("y", "copy to the clipboard of the terminal (OSC 52): the lines against the incident; in an exchange the field", "copy", canCopy, (*Model).copy, "y"),
 		bind("p", "stop the time of a capture, or let it go on", "pause", plays, (*Model).pause, "p"),
 		bind("+ -", "faster, slower", "speed", plays, func(m *Model) tea.Cmd { return m.changeSpeed(1) }, "+", "="),

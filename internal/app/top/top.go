@@ -49,6 +49,8 @@ type Options struct {
 	Asked   rules.Invocation // the same, for commands
 	// Rules returns the lines that load rules against an incident; empty: there are none.
 	Rules func(*flood.Incident) string
+	// WriteRules writes the rules against incidents to a file, and returns its name; nil: it cannot.
+	WriteRules func([]flood.Incident) (string, error)
 	// Write writes packets to a new file in the current folder, and returns its name.
 	Write func(packets recent.Packets) (string, error)
 	// Save keeps settings for the next time.
