@@ -14,7 +14,6 @@ import (
 	"qsniff/dissect/protocols"
 	"qsniff/internal/app/cli"
 	"qsniff/internal/app/extract"
-	"qsniff/internal/pipeline/subset"
 	"qsniff/internal/render/dialogue"
 	"qsniff/internal/render/jsonl"
 )
@@ -146,34 +145,16 @@ func (o *extractOptions) anonymizeInputs(ctx context.Context, names []string) (c
 	}
 	remove = func() { _ = os.RemoveAll(dir) }
 	o.write = writeOptions{path: filepath.Join(dir, "anonymised.pcapng"), anonymize: anonymizeOptions{isOn: true}}
-	if err := o.takeFilter(ctx, names); err != nil {
-		return nil, remove, err
+	if o.display.expression() != "" || o.display.byServers { // what they ask for is not in the copy any more
+		if _, err := o.takeExchanges(ctx, names, 0); err != nil {
+			return nil, remove, err
+		}
 	}
 	err = o.writePackets(ctx, nil, names, streams{out: io.Discard, err: io.Discard})
 	if _, e := os.Stat(o.write.path); e != nil {
 		return nil, remove, cmp.Or(err, e)
 	}
 	return []string{o.write.path}, remove, err
-}
-
-// takeFilter reads the captures once for the filter, and restricts the copy to the exchanges that it
-// chooses: what the filter asks for is not in the anonymised copy any more.
-func (o *extractOptions) takeFilter(ctx context.Context, names []string) error {
-	if o.display.expression() == "" {
-		return nil
-	}
-	j, err := o.openJob(ctx, names, streams{out: io.Discard, err: io.Discard})
-	if err != nil {
-		return err
-	}
-	defer j.release()
-	o.write.only, o.display = new(subset.Frames), displayOptions{}
-	j.cfg.Dialogues = dialogue.New(dialogue.Options{Renderer: o.write.only, Size: o.scale()})
-	if _, err := j.run(); isInterrupted(j.ctx) {
-		return j.exitError(err)
-	}
-	_ = j.src.Close() // the second run reports the error
-	return nil
 }
 
 // makeEmpty makes a folder, or checks that it is empty.

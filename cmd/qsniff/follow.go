@@ -57,6 +57,7 @@ interrupted.`,
   qsniff follow --exchange 1 --full capture.pcap   one, with all its bytes
   qsniff follow -o tree capture.pcap          with every field
   qsniff follow -Y 'exchange.rtt > 10ms' evening.pcap   those with a slow answer
+  qsniff follow --exchange 1 -w one.pcapng capture.pcap   its packets
   qsniff follow -o json capture.pcap          for programs
   qsniff follow -i eth0                       as they end, until Ctrl-C
   qsniff follow rcon.pcap                     what was typed, and what came back`,
@@ -70,6 +71,7 @@ interrupted.`,
 				"times of messages: x seconds since the exchange began, a time of day, r seconds since the first packet, d since the message before, e since 1970")
 			o.registerCapture(cmd, captureInstead)
 			o.registerCommon(cmd)
+			o.write.registerPath(cmd, "exchanges")
 			o.registerServersFilter(cmd)
 			o.registerFilter(cmd)
 		},
@@ -99,9 +101,37 @@ interrupted.`,
 		if renderer, err = o.newDialogueRenderer(io.out, isFull); err != nil {
 			return err
 		}
+		if o.write.path != "" {
+			return o.writeExchanges(ctx, exchange, args, io)
+		}
 		return a.read(ctx, args, io)
 	}
 	return a
+}
+
+// writeExchanges writes the packets of exchanges: of the one that has a frame, if that is not 0.
+func (o *readOptions) writeExchanges(ctx context.Context, frame uint64, args []string, io streams) error {
+	if o.isLive() {
+		return &usageError{errors.New("follow -w does not go with -i"), "qsniff live -w FILE -i IFACE keeps what is captured"}
+	}
+	if err := o.write.check(io.out); err != nil {
+		return err
+	}
+	names, isStream, err := o.listInputs(args)
+	if err != nil {
+		return err
+	}
+	if isStream {
+		return &usageError{errors.New("follow -w reads a capture twice, and a pipe can be read once"), "write it to a file first"}
+	}
+	chosen, err := o.takeExchanges(ctx, names, frame)
+	if err != nil {
+		return err
+	}
+	if frame != 0 && !chosen.Found() {
+		return noExchangeError(frame, chosen)
+	}
+	return o.writePackets(ctx, nil, args, io)
 }
 
 // setDialogues has a run write its dialogues as they end. endsEarly reports, after

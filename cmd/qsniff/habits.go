@@ -268,7 +268,7 @@ func (h *habitState) refuseCaptureFilter(filter string) error {
 }
 
 func (h *habitState) refuseWrite(name string) error {
-	return h.refuse("-w "+name+": read and live write packets", "qsniff read -w OUT FILE writes those of its messages")
+	return h.refuse("-w "+name+": read, live and follow write packets", "qsniff read -w OUT FILE writes those of its messages")
 }
 
 // checkPromiscuous accepts -p, which is what live does anyway, unless --promiscuous is

@@ -23,6 +23,7 @@ import (
 	"qsniff/internal/pipeline/subset"
 	"qsniff/internal/render"
 	"qsniff/internal/render/counters"
+	"qsniff/internal/render/dialogue"
 	"qsniff/internal/render/tally"
 	"qsniff/internal/render/text"
 )
@@ -41,9 +42,15 @@ type writeOptions struct {
 
 func (w *writeOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&w.path, "write", "w", "", "write the packets of the messages to `FILE` in place of printing these: as pcapng, or as pcap if it ends in .pcap; - is standard output")
-	w.registerFile(cmd, "with -w: ")
+	w.registerPath(cmd, "messages")
 	f.BoolVarP(&w.printing, "print", "P", false, "with -w: print the messages too")
+}
+
+// registerPath adds the flags of a file for the packets of messages or exchanges.
+func (w *writeOptions) registerPath(cmd *cobra.Command, of string) {
+	f := cmd.Flags()
+	f.StringVarP(&w.path, "write", "w", "", "write the packets of the "+of+" to `FILE` in place of printing these: as pcapng, or as pcap if it ends in .pcap; - is standard output")
+	w.registerFile(cmd, "with -w: ")
 	f.BoolVar(&w.mask, "mask", false, "with -w: overwrite passwords and log secrets in the packets")
 	f.BoolVar(&w.anonymize.isOn, "anonymize", false, "with -w: replace addresses, names and texts too; qsniff anonymize --help has more")
 	w.anonymize.register(cmd, "with --anonymize: ")
@@ -149,6 +156,24 @@ func (o *readOptions) writePackets(ctx context.Context, r render.Renderer, args 
 	}
 	o.write.printWritten(io.err, w.Stats())
 	return err
+}
+
+// takeExchanges reads captures once, and restricts what is written of them to the exchanges that the filters choose,
+// or to the one that has a frame, if that is not 0.
+func (o *readOptions) takeExchanges(ctx context.Context, names []string, frame uint64) (*dialogue.Collector, error) {
+	j, err := o.openJob(ctx, names, streams{out: io.Discard, err: io.Discard})
+	if err != nil {
+		return nil, err
+	}
+	defer j.release()
+	o.write.only, o.display = new(subset.Frames), displayOptions{}
+	chosen := dialogue.New(dialogue.Options{Renderer: o.write.only, Frame: frame, Size: o.scale()})
+	j.cfg.Dialogues = chosen
+	if _, err := j.run(); isInterrupted(j.ctx) {
+		return nil, j.exitError(err)
+	}
+	_ = j.src.Close() // the second run reports the error
+	return chosen, nil
 }
 
 // listInputs returns the captures that args name, and whether they can be read only once.
