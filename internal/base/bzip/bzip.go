@@ -7,6 +7,7 @@ package bzip
 
 import (
 	"bytes"
+	"cmp"
 	"hash/crc32"
 	"math/bits"
 	"slices"
@@ -23,6 +24,8 @@ const (
 	maxGroups    = 6
 	minGroups    = 2
 	maxCodeLen   = 17 // that encoders use; decoders take 20
+	maxAlphabet  = 258
+	hopeless     = 16 // other numbers of codes save less than this part of a stream: of 400 random lists of rules at most 6.2 %
 	rounds       = 4  // of fitting codes to groups, as in the reference encoder
 )
 
@@ -33,7 +36,7 @@ func Pack(text []byte, size int) []byte {
 	if len(text) == 0 || len(text) > maxText {
 		return nil
 	}
-	s := newStream(text)
+	s := newStream(text, size)
 	spare := size - s.least()
 	if spare < 0 || len(s.best.selectors)+8*spare > maxSelectors {
 		return nil
@@ -54,22 +57,44 @@ type stream struct {
 	best    *coding
 }
 
-func newStream(text []byte) *stream {
+// newStream returns the stream of text with the first coding that fits into size bytes, or else the shortest.
+func newStream(text []byte, size int) *stream {
 	last, origin := transform(encodeRuns(text))
 	symbols, used := moveToFront(last)
 	s := &stream{sum: uint64(checksum(text)), symbols: symbols}
-	for n := minGroups; n <= maxGroups; n++ {
-		if c := fit(symbols, len(used)+2, n); s.best == nil || c.bits < s.best.bits {
-			s.best = c
-		}
-	}
 	s.write(0x425a6831, 32) // BZh1
 	s.write(0x314159265359, 48)
 	s.write(s.sum, 32)
 	s.write(0, 1)
 	s.write(uint64(origin), 24)
 	s.writeMap(used)
+	for _, n := range codesToTry(len(symbols)) {
+		if c := fit(symbols, len(used)+2, n); s.best == nil || c.bits < s.best.bits {
+			s.best = c
+		}
+		if n := s.least(); n <= size || n-n/hopeless > size {
+			break
+		}
+	}
 	return s
+}
+
+// codesToTry lists the numbers of codes that a block can have: first the one that the reference encoder takes for so
+// many symbols, which is the best or nearly so.
+func codesToTry(symbols int) []int {
+	first := minGroups
+	for _, most := range [...]int{200, 600, 1200, 2400} {
+		if symbols >= most {
+			first++
+		}
+	}
+	all := []int{first}
+	for n := maxGroups; n >= minGroups; n-- {
+		if n != first {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 // least returns how many bytes the whole stream takes at least.
@@ -86,12 +111,13 @@ func checksum(text []byte) uint32 {
 
 // encodeRuns writes a run of 4 to 255 equal bytes as four of them and how many follow.
 func encodeRuns(text []byte) (block []byte) {
+	block = make([]byte, 0, len(text)+len(text)/4)
 	for len(text) > 0 {
 		n := 1
 		for n < len(text) && n < 255 && text[n] == text[0] {
 			n++
 		}
-		block = append(block, bytes.Repeat(text[:1], min(n, 4))...)
+		block = append(block, text[:min(n, 4)]...)
 		if n >= 4 {
 			block = append(block, byte(n-4))
 		}
@@ -101,36 +127,47 @@ func encodeRuns(text []byte) (block []byte) {
 }
 
 // transform returns the last bytes of all rotations of a block in their order, and the
-// place of the block itself among them (Burrows-Wheeler). It sorts by the first byte, the
-// first two, four and so on.
+// place of the block itself among them (Burrows-Wheeler). It sorts by the first eight bytes, the
+// first 16, 32 and so on.
 func transform(block []byte) (last []byte, origin int) {
 	n := len(block)
-	order, rank, next := make([]int, n), make([]int, n), make([]int, n)
-	for i, x := range block {
-		order[i], rank[i] = i, int(x)
+	type rotation struct {
+		key uint64 // the first eight bytes; later the ranks of both halves
+		at  int32
 	}
-	for k := 0; ; k = max(1, 2*k) { // rank is by the first k bytes
-		compare := func(a, b int) int {
-			if rank[a] != rank[b] || k == 0 {
-				return rank[a] - rank[b]
+	all, rank := make([]rotation, n), make([]int32, n)
+	key := uint64(0)
+	for i := range 8 {
+		key = key<<8 | uint64(block[i%n])
+	}
+	for i := range all {
+		all[i] = rotation{key, int32(i)}
+		key = key<<8 | uint64(block[(i+8)%n])
+	}
+	for k := 8; ; k *= 2 { // all have the first k bytes, or what stands for them, as keys
+		slices.SortFunc(all, func(a, b rotation) int { return cmp.Compare(a.key, b.key) })
+		isDistinct := true
+		at := int32(0)
+		for i := range all {
+			if i > 0 && all[i].key == all[i-1].key {
+				isDistinct = false
+			} else {
+				at = int32(i)
 			}
-			return rank[(a+k)%n] - rank[(b+k)%n]
+			rank[all[i].at] = at
 		}
-		slices.SortFunc(order, compare)
-		next[order[0]] = 0
-		for i := 1; i < n; i++ {
-			next[order[i]] = next[order[i-1]]
-			if compare(order[i-1], order[i]) != 0 {
-				next[order[i]] = i
-			}
-		}
-		rank, next = next, rank
-		if k >= n || rank[order[n-1]] == n-1 && isDistinct(rank, order) {
+		if isDistinct || k >= n {
 			break
 		}
+		for i := range all {
+			x := &all[i]
+			x.key = uint64(rank[x.at])<<32 | uint64(rank[(int(x.at)+k)%n])
+		}
 	}
-	for i, at := range order {
-		last = append(last, block[(at+n-1)%n])
+	last = make([]byte, n)
+	for i := range all {
+		at := int(all[i].at)
+		last[i] = block[(at+n-1)%n]
 		if at == 0 {
 			origin = i
 		}
@@ -138,22 +175,20 @@ func transform(block []byte) (last []byte, origin int) {
 	return last, origin
 }
 
-func isDistinct(rank, order []int) bool {
-	for i, at := range order {
-		if rank[at] != i {
-			return false
-		}
-	}
-	return true
-}
-
 // moveToFront returns the symbols of a block: how many other bytes came since the same one,
 // runs of none as numbers in the digits 0 and 1, worth 1 and 2; and the end. used are the
 // bytes that occur.
 func moveToFront(b []byte) (symbols []uint16, used []byte) {
-	used = slices.Clone(b)
-	slices.Sort(used)
-	used = slices.Compact(used)
+	var occurs [256]bool
+	for _, x := range b {
+		occurs[x] = true
+	}
+	for x, ok := range occurs {
+		if ok {
+			used = append(used, byte(x))
+		}
+	}
+	symbols = make([]uint16, 0, len(b)+1)
 	list := slices.Clone(used)
 	run := 0
 	endRun := func() {
@@ -205,10 +240,13 @@ func fit(symbols []uint16, alphabet, n int) *coding {
 		}
 		left -= share
 	}
+	counts := make([][]int, n)
+	for i := range counts {
+		counts[i] = make([]int, alphabet)
+	}
 	for range rounds {
-		counts := make([][]int, n)
 		for i := range counts {
-			counts[i] = make([]int, alphabet)
+			clear(counts[i])
 		}
 		c.selectors = c.selectors[:0]
 		eachGroup(symbols, func(group []uint16) {
@@ -219,7 +257,7 @@ func fit(symbols []uint16, alphabet, n int) *coding {
 			}
 		})
 		for i := range counts {
-			c.lengths[i] = codeLengths(counts[i])
+			codeLengths(c.lengths[i], counts[i])
 		}
 	}
 	c.bits = c.count(symbols)
@@ -253,49 +291,66 @@ func (c *coding) cheapest(group []uint16) (best uint8) {
 // count returns how many bits the coding takes with all symbols.
 func (c *coding) count(symbols []uint16) int {
 	var w writer
-	w.writeCoding(c, symbols, 0)
-	return len(w.b)*8 + w.n
+	w.writeCoding(c, nil, 0)
+	n, at := len(w.b)*8+w.n, 0
+	eachGroup(symbols, func(group []uint16) {
+		lengths := c.lengths[c.selectors[at]]
+		for _, s := range group {
+			n += int(lengths[s])
+		}
+		at++
+	})
+	return n
 }
 
-// codeLengths returns the lengths of a Huffman code by how often symbols occur. Where one
-// would be too long, the counts are made more alike.
-func codeLengths(counts []int) []uint8 {
-	lengths := make([]uint8, len(counts))
+// codeLengths sets the lengths of a Huffman code by how often symbols occur. Where one would be too long, the counts
+// are made more alike.
+func codeLengths(lengths []uint8, counts []int) {
+	type node struct {
+		weight int
+		parent int32
+	}
+	var memory [2 * maxAlphabet]node
+	var sorted [maxAlphabet]uint32 // weight of a symbol that fits, and the symbol
+	n := len(counts)
 	for flat := 0; ; flat++ {
-		var nodes, parents []int // weights; parents of nodes, 0 for none yet
-		for _, n := range counts {
-			nodes, parents = append(nodes, max(n>>flat, 1)), append(parents, 0)
+		for s, count := range counts {
+			weight := max(count>>flat, 1)
+			memory[s] = node{weight: weight}
+			sorted[s] = uint32(weight)<<9 | uint32(s)
 		}
-		for range len(counts) - 1 {
-			a := lightest(nodes, parents)
-			parents[a] = len(nodes)
-			b := lightest(nodes, parents)
-			parents[b] = len(nodes)
-			nodes, parents = append(nodes, nodes[a]+nodes[b]), append(parents, 0)
+		slices.Sort(sorted[:n])
+		// Leaves and the nodes made of them both come in the order of their weights: the lightest is the first of either.
+		leaf, inner := 0, n
+		next := n
+		lightest := func() int32 {
+			if leaf < n {
+				if s := sorted[leaf] & (1<<9 - 1); inner == next || memory[s].weight <= memory[inner].weight {
+					leaf++
+					return int32(s)
+				}
+			}
+			inner++
+			return int32(inner - 1)
+		}
+		for next < 2*n-1 {
+			a, b := lightest(), lightest()
+			memory[a].parent, memory[b].parent = int32(next), int32(next)
+			memory[next] = node{weight: memory[a].weight + memory[b].weight}
+			next++
 		}
 		longest := 0
 		for s := range counts {
-			n := 0
-			for at := s; parents[at] > 0; at = parents[at] {
-				n++
+			depth := 0
+			for at := int32(s); memory[at].parent > 0; at = memory[at].parent {
+				depth++
 			}
-			lengths[s], longest = uint8(n), max(longest, n)
+			lengths[s], longest = uint8(depth), max(longest, depth)
 		}
 		if longest <= maxCodeLen {
-			return lengths
+			return
 		}
 	}
-}
-
-// lightest returns the node with the least weight of those without a parent.
-func lightest(nodes, parents []int) int {
-	best := -1
-	for i, w := range nodes {
-		if parents[i] == 0 && (best < 0 || w < nodes[best]) {
-			best = i
-		}
-	}
-	return best
 }
 
 // writer writes bits, the highest first.

@@ -26,7 +26,7 @@ func TestPack(t *testing.T) {
 		"a byte": "a", "equal bytes": strings.Repeat("a", 1000), "a run of four": "xaaaay", "a period": strings.Repeat("abc", 5000),
 		"all bytes": string(noise), "rules": rules, "the longest": strings.Repeat("\x00\x01\x01\x00\x01", maxText/5),
 	} {
-		size := newStream([]byte(text)).least()
+		size := newStream([]byte(text), 0).least()
 		for _, n := range []int{size, size + 1, size + 100} {
 			b := Pack([]byte(text), n)
 			if len(b) != n {
@@ -50,7 +50,7 @@ func TestPack(t *testing.T) {
 			t.Errorf("%d bytes were packed", len(text))
 		}
 	}
-	if Pack([]byte(rules), newStream([]byte(rules)).least()-1) != nil {
+	if Pack([]byte(rules), newStream([]byte(rules), 0).least()-1) != nil {
 		t.Error("packed into fewer bytes than that takes")
 	}
 	if Pack([]byte("a"), 5000) != nil {
