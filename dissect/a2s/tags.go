@@ -105,7 +105,7 @@ func (s *finder) find(element []byte) (t *tag, v []byte, num numbers) {
 // each tag, and what is none as a list of words, so that nothing is lost.
 func addTags(cur *dissect.Cursor, keywords []byte, at dissect.Extent, app uint32) {
 	d := dialectOf(app)
-	if d == nil || len(keywords) == 0 {
+	if d == nil || len(keywords) == 0 || len(d.tags) == 0 && !bytes.ContainsAny(keywords, d.seps) {
 		return
 	}
 	p := cur.Parts(at)
@@ -185,7 +185,7 @@ var (
 		Doc: "Arma 3: files of players are checked"}
 	defTagDedicated = dissect.Def{Name: "a2s.info.tags.dedicated", Label: "dedicated", Kind: dissect.Uint, Values: yesNo, Doc: "Arma 3: dedicated server"}
 	defTagGameType  = dissect.Def{Name: "a2s.info.tags.game_type", Label: "game_type", Kind: dissect.Text, Doc: "Arma 3: type of the mission"}
-	defTagLanguage  = dissect.Def{Name: "a2s.info.tags.language", Label: "language", Kind: dissect.Uint, Doc: "Arma 3: language of the server, a number of the game"}
+	defTagLanguage  = dissect.Def{Name: "a2s.info.tags.language", Label: "language", Kind: dissect.Uint, Values: languageName, Doc: "Arma 3: language of the server"}
 	defTagLongitude = dissect.Def{Name: "a2s.info.tags.longitude", Label: "longitude", Kind: dissect.Int, Values: placeName, Unit: "degrees",
 		Doc: "Arma 3: where the server says it stands"}
 	defTagLatitude = dissect.Def{Name: "a2s.info.tags.latitude", Label: "latitude", Kind: dissect.Int, Values: placeName, Unit: "degrees",
@@ -248,6 +248,37 @@ func armaStateName(v uint64) string {
 		"loading game", "briefing", "playing", "debriefing", "mission aborted"}
 	if v < uint64(len(names)) {
 		return names[v]
+	}
+	return ""
+}
+
+// languageName names the languages that Arma 3 and DayZ number: Windows' number of the language, after a 1.
+func languageName(v uint64) string {
+	switch v - 1<<16 {
+	case 4:
+		return "Chinese"
+	case 5:
+		return "Czech"
+	case 7:
+		return "German"
+	case 9:
+		return "English"
+	case 10:
+		return "Spanish"
+	case 12:
+		return "French"
+	case 14:
+		return "Hungarian"
+	case 16:
+		return "Italian"
+	case 17:
+		return "Japanese"
+	case 21:
+		return "Polish"
+	case 22:
+		return "Portuguese"
+	case 25:
+		return "Russian"
 	}
 	return ""
 }
@@ -404,6 +435,10 @@ func dialectOf(app uint32) *dialect {
 		return &dayZ
 	case 4000:
 		return &garrysMod
+	case 251570, 383120: // 7 Days to Die, until it wrote them in base64, and Empyrion
+		return &semicolons
+	case 892970:
+		return &valheim
 	case 346110, 393380, 440900, 489940, // ARK, Squad, Conan Exiles, Battalion 1944
 		529180, 593600, 686810, 736220: // Dark and Light, PixARK, Hell Let Loose, Post Scriptum
 		return &unreal
@@ -489,6 +524,12 @@ var unreal = dialect{seps: ",", free: "OWNINGNAME:", tags: []tag{
 var source = dialect{seps: ",", tags: []tag{
 	{lead: "*grp:", form: group, def: &defTagGroup},
 }}
+
+// semicolons is what recorded replies show of games whose keywords no document explains: words.
+var semicolons = dialect{seps: ";"}
+
+// valheim writes its version, and after it the mods of the server with theirs: 0.208.1-OdinPlusQOL0.5.0.
+var valheim = dialect{seps: "-"}
 
 // Frontlines: Fuel of War asks for challenge, players and rules with the bytes of
 // A2S. Its servers are known by two answers with a layout of their own, and its

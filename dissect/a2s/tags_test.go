@@ -86,6 +86,9 @@ func TestTags(t *testing.T) {
 		{"signed, 64 bits and more", appArma3, "j-9223372036854775808,k9223372036854775808", `param1=-9223372036854775808 word="k9223372036854775808"`},
 		{"not UTF-8", appRust, "gm\xff\xfe,\xc3", `mode="\xff\xfe" word="\xc3"`},
 		{"another game", 251570, "mp5,cp5", "none"},
+		{"7 Days to Die", 251570, "1;0;4;", `word="1" word="0" word="4"`},
+		{"Valheim, without mods", 892970, "0.208.1", "none"},
+		{"Valheim", 892970, "0.208.1-ServerCharacters", `word="0.208.1" word="ServerCharacters"`},
 		{"a mod of the game", 1<<24 | appRust, "mp5", "max_players=5"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

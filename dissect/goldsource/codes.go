@@ -40,7 +40,8 @@ const separator = '\\'
 //
 //	infostringresponse NUL \key\value... NUL
 //	info LF \key\value...                           Xash3D
-//	netinfo <context> <type> \key\value...          older Xash3D
+//	netinfo <context> <type> \key\value... LF       older Xash3D
+//	netinfo <context> 3 (N\name\frags\time\)... LF  still older Xash3D
 //
 // Xash3D complains in a sentence where the pairs would be.
 func readPairsReply(c *dissect.Context, cur *dissect.Cursor) {
@@ -59,6 +60,15 @@ func readPairsReply(c *dissect.Context, cur *dissect.Cursor) {
 	n, tail := bytes.IndexByte(b, 0), 1
 	if n < 0 {
 		n, tail = len(b), 0
+	}
+	if numbers && !cur.Cut() {
+		for n > 0 && isTerminator(b[n-1:n]) {
+			n, tail = n-1, tail+1
+		}
+	}
+	if numbers && beginsPlayers(b[:n]) {
+		readOldPlayers(cur, n, tail)
+		return
 	}
 	if text := skipBlanks(b[:n]); len(text) > 0 && text[0] != separator && !isTerminator(text) {
 		k := console.Finder{Passwords: c.Passwords, IsCut: cur.Cut()}
@@ -91,6 +101,33 @@ func readPairs(cur *dissect.Cursor, n, tail int) {
 			cur.Note("without a value")
 		case !cur.Cut():
 			cur.Take(&defPairValue, 1)
+		}
+		cur.Pop()
+	}
+	cur.Pop()
+}
+
+// readOldPlayers reads players in the next n bytes, which tail bytes end: each is four texts, with a
+// separator after each. The one with number 0 is not there where numbers are bytes, as it ends the text.
+func readOldPlayers(cur *dissect.Cursor, n, tail int) {
+	cur.Push(&defOldPlayers, (bytes.Count(cur.Peek(n), []byte{separator})+3)/4)
+	for i := 0; n > 0 && cur.OK(); i++ {
+		cur.Push(&defOldPlayer, i)
+		for _, d := range [...]*dissect.Def{&defOldNumber, &defOldName, &defOldFrags, &defOldTime} {
+			if n == 0 {
+				break
+			}
+			b := cur.Peek(n)
+			skip := len(b) - len(skipBlanks(b))
+			size := bytes.IndexByte(b[skip:], separator)
+			after := 1
+			if size < 0 {
+				size, after = n-skip, 0
+			}
+			if n -= skip + size + after; n == 0 {
+				after += tail
+			}
+			cur.Run(d, skip, size, after)
 		}
 		cur.Pop()
 	}

@@ -136,7 +136,7 @@ var (
 		Fields:  []*dissect.Def{&defPairs, &defText, &defTextSecret}}
 	typeXashInfo = dissect.Type{Name: "XASH_INFO", Wire: wordPatterns("info\n", "netinfo "), Reply: true, Asks: dissect.AskInfo | dissect.AskPlayers | dissect.AskRules,
 		Doc: "information of Xash3D as keys and values", Summary: []*dissect.Def{&defPairs, &defText},
-		Fields: []*dissect.Def{&defPairs, &defNetContext, &defNetType, &defText, &defTextSecret}}
+		Fields: []*dissect.Def{&defPairs, &defNetContext, &defNetType, &defOldPlayers, &defText, &defTextSecret}}
 	typeConnectChallenge = dissect.Type{Name: "CONNECT_CHALLENGE", Wire: letterPatterns(opConnectChallenge), Reply: true, Asks: dissect.AskConnect, Doc: "a number for joining the game",
 		Summary: []*dissect.Def{&defChallenge, &defAuthProtocol},
 		Fields:  []*dissect.Def{&defChallenge, &defAuthProtocol, &defSteamID, &defSecure}}
@@ -170,6 +170,12 @@ var (
 		Doc: "old Xash3D: number that the answer repeats"}
 	defNetType = dissect.Def{Name: "goldsource.netinfo.type", Label: "type", Kind: dissect.Uint, Values: netTypeName,
 		Doc: "old Xash3D: what is asked for"}
+	defOldPlayers = dissect.Def{Name: "goldsource.netinfo.players", Label: "players", Kind: dissect.List, Doc: "old Xash3D: players"}
+	defOldPlayer  = dissect.Def{Name: "goldsource.netinfo.players.player", Label: "player", Kind: dissect.Group, Doc: "one of them"}
+	defOldNumber  = dissect.Def{Name: "goldsource.netinfo.players.number", Label: "number", Kind: dissect.Text, Doc: "digits, or a byte in their place"}
+	defOldName    = dissect.Def{Name: "goldsource.netinfo.players.name", Label: "name", Kind: dissect.Text, Flags: dissect.Identifying, Doc: "name of the player"}
+	defOldFrags   = dissect.Def{Name: "goldsource.netinfo.players.frags", Label: "frags", Kind: dissect.Text, Doc: "frags, in digits"}
+	defOldTime    = dissect.Def{Name: "goldsource.netinfo.players.time", Label: "time", Kind: dissect.Text, Doc: "seconds since the player joined, in digits"}
 )
 
 // Challenges and rcon.
@@ -218,6 +224,7 @@ var (
 
 var textDefs = []*dissect.Def{
 	&defWord, &defTerminator, &defVersion, &defAuth, &defNetContext, &defNetType,
+	&defOldPlayers, &defOldPlayer, &defOldNumber, &defOldName, &defOldFrags, &defOldTime,
 	&defChallenge, &defZeros, &defAuthProtocol, &defSteamID, &defSecure, &defMaybeChallenge, &defPassword, &defCommand, &defCommandSecret,
 	&defText, &defTextSecret, &defLine, &defLineSecret, &defHidden, &defProxyAddress,
 	&defPairs, &defPair, &defPairName, &defPairValue, &defPairSecret,

@@ -73,15 +73,22 @@ local function rateInfo(t, rest)
 	return NO
 end
 
+-- beginsPlayers reports whether b is a blank and then the list of players of old Xash3D.
+local function beginsPlayers(b)
+	return b:find("^[ \t]+%d+\\") ~= nil or b:find("^[ \t]+[\1-\31]\\") ~= nil
+end
+
 local function rateNetinfo(_, rest)
-	local n = 0
+	local n, first = 0, nil
 	while n < 3 do
+		if n == 2 then first = rest end
 		local after = skipNumber(rest)
 		if not after then break end
 		rest, n = after, n + 1
 	end
 	if n == 3 and isTerminator(rest) then return LIKELY, T.NETINFO end
 	if n == 2 and (isTerminator(rest) or starts(skipBlanks(rest), "\\")) then return LIKELY, T.XASH_INFO end
+	if first and beginsPlayers(first) then return LIKELY, T.XASH_INFO end
 	return NO
 end
 

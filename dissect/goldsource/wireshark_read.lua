@@ -104,8 +104,30 @@ local function readPairs(cur, n, tail)
 	cur:pop()
 end
 
+local function readOldPlayers(cur, n, tail)
+	cur:push("netinfo.players", math.floor((count(cur:peek(n), "\\") + 3) / 4))
+	local i = 0
+	while n > 0 and cur:ok() do
+		cur:push("netinfo.players.player", i)
+		for _, name in ipairs({"number", "name", "frags", "time"}) do
+			if n == 0 then break end
+			local b = cur:peek(n)
+			local skip = #b - #skipBlanks(b)
+			local size, after = find(b, "\\", skip), 1
+			if size then size = size - skip else size, after = n - skip, 0 end
+			n = n - skip - size - after
+			if n == 0 then after = after + tail end
+			cur:run("netinfo.players." .. name, skip, size, after)
+		end
+		cur:pop()
+		i = i + 1
+	end
+	cur:pop()
+end
+
 local function readPairsReply(c, cur)
-	if wordLen(cur) == #"netinfo" then
+	local isNetinfo = wordLen(cur) == #"netinfo"
+	if isNetinfo then
 		readWord(cur)
 		readNumber(cur, "netinfo.context")
 		readNumber(cur, "netinfo.type")
@@ -115,8 +137,11 @@ local function readPairsReply(c, cur)
 	if cur:left() == 0 then return end
 	local n, tail = find(cur:peek(), "\0"), 1
 	if not n then n, tail = cur:left(), 0 end
+	while isNetinfo and not cur:isCut() and n > 0 and isTerminator(cur:peek(n):sub(n)) do n, tail = n - 1, tail + 1 end
 	local said = skipBlanks(cur:peek(n))
-	if said ~= "" and not starts(said, "\\") and not isTerminator(said) then
+	if isNetinfo and beginsPlayers(cur:peek(n)) then
+		readOldPlayers(cur, n, tail)
+	elseif said ~= "" and not starts(said, "\\") and not isTerminator(said) then
 		cur:pieces("print.text", "print.text_secret", n, tail, c.said)
 	else
 		readPairs(cur, n, tail)

@@ -150,10 +150,14 @@ func rateInfostring(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	return dissect.Likely, &typeInfostringReply
 }
 
-// rateNetinfo: three numbers are the question, two and pairs the answer.
+// rateNetinfo: three numbers are the question, two and pairs or a list of players the answer.
 func rateNetinfo(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	n := 0
+	var first []byte // what follows the second number
 	for ; n < 3; n++ {
+		if n == 2 {
+			first = rest
+		}
 		after := skipNumber(rest)
 		if after == nil {
 			break
@@ -163,10 +167,24 @@ func rateNetinfo(_ text, rest []byte) (dissect.Confidence, *dissect.Type) {
 	switch {
 	case n == 3 && isTerminator(rest):
 		return dissect.Likely, &typeNetinfo
-	case n == 2 && (isTerminator(rest) || skipBlanks(rest)[0] == '\\'):
+	case n == 2 && (isTerminator(rest) || skipBlanks(rest)[0] == '\\'), beginsPlayers(first):
 		return dissect.Likely, &typeXashInfo
 	}
 	return dissect.No, nil
+}
+
+// beginsPlayers reports whether b is a blank and then the list of players of old servers, of which each
+// begins with its number: in digits, or as one byte.
+func beginsPlayers(b []byte) bool {
+	list := skipBlanks(b)
+	n := 0
+	for n < len(list) && list[n] >= '0' && list[n] <= '9' {
+		n++
+	}
+	if n == 0 && len(list) > 0 && list[0] > 0 && list[0] < ' ' {
+		n = 1
+	}
+	return n > 0 && len(list) < len(b) && n < len(list) && list[n] == separator
 }
 
 // rateGetChallenge: Quake 3 asks with the bare word as well.
