@@ -18,7 +18,7 @@ func TestCompareCause(t *testing.T) {
 		{poll, "a2s/players-never-sent 198.18.1.91:27015", "B answers none of 5 A2S_PLAYER; a challenge came, and nothing after it"},
 		{poll, "a2s/refused-in-words 198.18.3.1:27015", "B has NET-11 (warn, fault: server), A has not: the server refused"},
 		{poll, "a2s/the-ship 198.18.0.2:27015", "S2A_INFO_SRC of B has no edf"},
-		{poll, "stories/wrong-opcode 198.18.3.26:27015", "S2A_RULES of B is malformed in 3 of 3, of A never: the letter of S2A_RULES and four bytes"},
+		{poll, "stories/wrong-opcode 198.18.3.26:27015", "S2A_RULES of B is malformed in 3 of 3, of A never: the letter 0x45 of S2A_RULES, and from byte 5 on four bytes"},
 		{poll, "stories/three-replies 198.18.3.25:27015", "B sends S2A_PLAYER without a request for it"},
 		{poll, "stories/reply-2500-bytes 198.18.3.17:27016", "S2A_RULES of B came without all of its parts in 3 of 4"},
 		{poll, "stories/players-unanswered 198.18.3.18:28017", "S2A_PLAYER of B came without all of its parts"},
