@@ -66,6 +66,7 @@ type RuleScope struct {
 	Port     uint16       // 0: all of them
 	TCP      bool         // the requests to connect, else all UDP
 	Outgoing bool         // packets from the target, else to it
+	Class    string       // what the rules look at in place of UDP and requests to connect; empty: these
 }
 
 // RuleLine is one kind of lines in rules, without the words of any tool.
@@ -151,6 +152,9 @@ func (x RuleScope) String() string {
 	protocol, way, host := "UDP", "to", x.Net.String()
 	if x.TCP {
 		protocol = "new TCP connections"
+	}
+	if x.Class != "" {
+		protocol = x.Class
 	}
 	if x.Outgoing {
 		way = "from"

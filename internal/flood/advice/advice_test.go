@@ -112,7 +112,17 @@ func adviceExamples() []adviceExample {
 		one(k.String(), flood.Incident{Kind: k, Proto: protoNamed("a2s")})
 	}
 	for _, c := range other.Classes(protocols.Foreign()) {
-		one("other_flood-"+c.Name, flood.Incident{Kind: flood.OtherFlood, Class: &c})
+		switch c.Name {
+		case "amplified_dns", "gre", "tcp_other":
+			add("other_flood-"+c.Name, flood.Incident{Kind: flood.OtherFlood, Class: &c})
+		default:
+			one("other_flood-"+c.Name, flood.Incident{Kind: flood.OtherFlood, Class: &c})
+		}
+		if c.Handshakes || c.Joins {
+			real := flood.Incident{Kind: flood.OtherFlood, Level: flood.Warn, Class: &c, Packets: 9000, Sources: 300}
+			real.Target.TCP = c.TCP
+			one("other_flood-"+c.Name+"-real", real)
+		}
 	}
 	for _, x := range []struct{ name, net, end string }{{"", "198.51.100.0/24", "198.51.100.0:27015"}, {"6", "2001:db8::/64", "[2001:db8::]:27015"}} {
 		target := flood.Target{End: adviceEnd(x.end), Prefix: netip.MustParsePrefix(x.net)}

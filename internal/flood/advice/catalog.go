@@ -29,19 +29,22 @@ const (
 	lineUnissued                  // drop challenges from sources that the server sent nothing to
 	lineStrangers                 // cap what is no query, from such sources
 	linePairs                     // limit the queries of each address and port
+	lineClass                     // drop or cap a class, from sources that the host sent nothing of it to
+	lineEach                      // limit the connections, or a message of another game, of each source
+	lineForm                      // cap a message of another game
 	numLineKinds
 )
 
 // isPerSource reports whether every source has a bucket of its own.
 func (l lineKind) isPerSource() bool {
-	return l == lineQueries || l == linePairs || l == lineOthers || l == lineLogins
+	return l == lineQueries || l == linePairs || l == lineOthers || l == lineLogins || l == lineEach
 }
 
 // isOfNames reports whether the lines name sources, or victims.
 func (l lineKind) isOfNames() bool { return l == lineSources || l == lineVictims }
 
 // needsPeers reports whether the lines look up whom the server sent something lately.
-func (l lineKind) needsPeers() bool { return l == lineUnissued || l == lineStrangers }
+func (l lineKind) needsPeers() bool { return l == lineUnissued || l == lineStrangers || l == lineClass }
 
 // catalog holds which packets each kind of line matches at a server of one protocol, made of
 // what the protocols declare.

@@ -215,6 +215,8 @@ func (w *iptWriter) writeLine(format string, args ...any) {
 func (w *iptWriter) endMatch() string {
 	a := filterAddress(w.net)
 	switch {
+	case w.class != nil:
+		return fmt.Sprintf("-d %s %s", a, w.class.iptables)
 	case w.kind == flood.Reflection:
 		return w.replyMatch()
 	case w.kind == flood.ReplyFloodVictim:
@@ -233,6 +235,9 @@ const (
 
 // replyMatch returns the match of what the target sends, where NAT leaves its address alone.
 func (w *iptWriter) replyMatch() string {
+	if w.class != nil {
+		return fmt.Sprintf("-s %s %s", filterAddress(w.net), w.class.sent)
+	}
 	return fmt.Sprintf("-s %s -p udp %s", filterAddress(w.net), w.iptablesPorts("s"))
 }
 
@@ -247,12 +252,15 @@ func (w *iptWriter) natReplyMatch() string {
 }
 
 // seesReplies reports whether lines of the plan match what the target sends.
-func (w *iptWriter) seesReplies() bool { return w.kind == flood.Reflection || w.needsSent() }
+func (w *iptWriter) seesReplies() bool {
+	return w.kind == flood.Reflection || w.needsSent() && w.class == nil
+}
 
 // iptChainSuffixes end the names of the chains whose lines share a limit.
 var iptChainSuffixes = [...]string{lineQueries: "Q", linePairs: "P", lineFirst: "F", lineVictims: "V", lineOthers: "O", lineUnasked: "U",
 	lineJunk: "J", lineLogins: "L",
-	lineOdd: "D", lineUnissued: "G", lineStrangers: "S"}
+	lineOdd: "D", lineUnissued: "G", lineStrangers: "S",
+	lineClass: "C", lineEach: "E", lineForm: "M"}
 
 // chainNames returns the chain of the target and those of the plan's rules.
 func (w *iptWriter) chainNames() []string { return append([]string{w.chain}, w.limitChains()...) }
@@ -295,7 +303,7 @@ func (w *iptWriter) writeRule(r *planRule) {
 			w.writeLine("-A %s -d %s -j %s", w.chain, filterAddress(x), to)
 		}
 	default:
-		if w.isTCP { // the hook let nothing else through
+		if w.isTCP || r.kind == lineClass { // the hook let nothing else through
 			w.writeLine("-A %s -j %s", w.chain, to)
 			break
 		}
@@ -492,6 +500,9 @@ func (x *ipSet) fill(w *iptWriter, match, until string) {
 		rule = match + " " + rule
 	}
 	x.fills = append(x.fills, fmt.Sprintf("%s%s %s", w.replyMatch(), until, rule))
+	if w.class != nil { // its packets are not those of one server behind NAT
+		return
+	}
 	x.natFills = append(x.natFills, fmt.Sprintf("%s%s %s", w.natReplyMatch(), until, rule))
 }
 

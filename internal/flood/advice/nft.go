@@ -309,6 +309,8 @@ func (w *nftWriter) writeJump(g group) {
 	}
 	match := []string{fmt.Sprintf("%s daddr %s udp dport %s", w.ip, host, port)}
 	switch {
+	case w.class != nil:
+		match = []string{w.ip + " daddr " + host, w.class.nft}
 	case w.kind == flood.Reflection:
 		match[0] = fmt.Sprintf("%s saddr %s udp sport %s", w.ip, host, port)
 	case w.kind == flood.ReplyFloodVictim:
@@ -322,7 +324,8 @@ func (w *nftWriter) writeJump(g group) {
 // nftChainNames are the names of the chains that the lines of a rule jump to.
 var nftChainNames = [...]string{lineQueries: "queries", linePairs: "pairs", lineFirst: "first", lineVictims: "victims", lineOthers: "others",
 	lineUnasked: "unasked", lineJunk: "junk", lineLogins: "logins", lineOdd: "odd",
-	lineUnissued: "unissued", lineStrangers: "strangers"}
+	lineUnissued: "unissued", lineStrangers: "strangers",
+	lineClass: "class", lineEach: "each", lineForm: "form"}
 
 // writeRule writes the lines of the target's chain that match the packets of a rule.
 func (w *nftWriter) writeRule(r *planRule) {
@@ -336,7 +339,7 @@ func (w *nftWriter) writeRule(r *planRule) {
 		return
 	}
 	jump := "counter jump " + w.name(nftChainNames[r.kind])
-	if w.isTCP { // the hook let nothing else through
+	if w.isTCP || r.kind == lineClass { // the hook let nothing else through
 		w.writeMatch(nil, jump)
 		return
 	}
@@ -371,6 +374,15 @@ func (p *plan) comment(l lineKind) string {
 		return "queries of a length that no client sends"
 	case lineUnissued:
 		return "challenges from sources this server sent nothing to"
+	case lineClass:
+		return "what this host sent nothing of the kind to"
+	case lineEach:
+		if p.isTCP {
+			return "a limit for the connections of each source"
+		}
+		return "a limit for each source; other packets of the game are not looked at"
+	case lineForm:
+		return "a cap on this message; other packets of the game are not looked at"
 	case lineStrangers:
 		return "a cap on all but queries, from sources sent no more than replies"
 	}
@@ -640,6 +652,9 @@ func (w *nftWriter) writeSentHook(groups []group) {
 				isFirst = false
 			}
 			from := fmt.Sprintf("%s saddr %s udp sport %s", w.ip, host, port)
+			if w.class != nil {
+				from = fmt.Sprintf("%s saddr %s %s", w.ip, host, w.class.sentNFT)
+			}
 			if w.needsPeers() {
 				w.writePeerRule(from)
 			}

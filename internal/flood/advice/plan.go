@@ -23,6 +23,7 @@ type plan struct {
 	target        netip.AddrPort // without a zone
 	net           netip.Prefix   // the addresses of the target: one, or a network
 	*catalog                     // which packets the lines match
+	class         *classMatch    // of lineClass; nil: packets are found by their bytes
 	ports         []uint16       // of a network, besides that of the target
 	expiry        time.Duration  // of the lines; 0: none
 	isTCP, isIPv6 bool
@@ -58,6 +59,10 @@ func (a *Advisor) newPlans(in *flood.Incident) []plan {
 	end := in.Target.End.Addr().Unmap().WithZone("")
 	p := plan{id: in.ID, detected: in.Detected, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()), net: networkOf(in, end), ports: slices.Clone(in.MorePorts),
 		catalog: a.catalogOf(in.Proto), expiry: a.expiry, own: in.Own, isTCP: in.Target.TCP, isIPv6: end.Is6()}
+	if in.Class != nil && end.IsValid() {
+		p.addClass(in)
+		return []plan{p}
+	}
 	if !end.IsValid() || p.isTCP && in.Kind != flood.RconBruteforce || p.target.Port() == 0 && in.Kind != flood.ReplyFloodVictim {
 		return []plan{p}
 	}
@@ -127,7 +132,7 @@ const fewSources = 64
 
 // addRule adds a kind of lines, if there are packets that they would match.
 func (p *plan) addRule(l lineKind, a rateLimit) {
-	if !l.isOfNames() && !p.isTCP && len(p.sets[l].patterns) == 0 {
+	if !l.isOfNames() && l != lineClass && !p.isTCP && len(p.sets[l].patterns) == 0 {
 		return
 	}
 	p.rules[p.numRules] = planRule{l, a}
@@ -545,6 +550,12 @@ func (p *plan) ruleNoun(l lineKind) string {
 		return "a limit for attempts to log in"
 	case lineOdd:
 		return "odd lengths dropped"
+	case lineClass:
+		return "the class dropped"
+	case lineEach:
+		return "a limit for each address"
+	case lineForm:
+		return "a cap on the message"
 	case lineUnissued:
 		return "challenges dropped that the server did not give"
 	}

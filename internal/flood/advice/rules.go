@@ -44,7 +44,15 @@ func (p *plan) IPTables() (file, tool string) { return p.formatIPTables(), p.ipt
 
 // Scope returns which packets the lines look at.
 func (p *plan) Scope() flood.RuleScope {
-	return flood.RuleScope{Net: p.net, Port: p.target.Port(), TCP: p.isTCP, Outgoing: p.kind == flood.Reflection}
+	return flood.RuleScope{Net: p.net, Port: p.target.Port(), TCP: p.isTCP, Outgoing: p.kind == flood.Reflection, Class: p.className()}
+}
+
+// className returns what the lines look at where that is not UDP or a new connection.
+func (p *plan) className() string {
+	if p.class == nil {
+		return ""
+	}
+	return p.class.name
 }
 
 // nftPorts returns the ports of the target as nft has them.
@@ -85,7 +93,7 @@ func (p *plan) Lines() (list []flood.RuleLine) {
 					x.Named = append(x.Named, n)
 				}
 			}
-		} else if !p.isTCP {
+		} else if !p.isTCP && r.kind != lineClass {
 			x.Patterns, x.Exempt = p.sets[r.kind].patterns, p.sets[r.kind].exempt
 		}
 		list = append(list, x)
@@ -127,7 +135,7 @@ func NewRuleset(table string, incidents []flood.Incident, expiry time.Duration) 
 // rules, which then count.
 func IsReplaced(later []flood.Incident, in *flood.Incident) bool {
 	return slices.ContainsFunc(later, func(l flood.Incident) bool {
-		return l.Kind == in.Kind && l.Target == in.Target && l.Advice.Rules != nil
+		return l.Kind == in.Kind && l.Target == in.Target && l.Advice.Rules != nil && (l.Class == nil || in.Class == nil || l.Class.Name == in.Class.Name)
 	})
 }
 

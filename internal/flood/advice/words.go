@@ -35,7 +35,7 @@ func (p *plan) paragraphs(in *flood.Incident) []string {
 		return p.junkWords()
 	case flood.OtherFlood:
 		if in.Class != nil {
-			return in.Class.Advice
+			return p.classWords(in)
 		}
 	case flood.RconBruteforce:
 		return p.guesserWords(in)

@@ -34,8 +34,13 @@ type Class struct {
 	// Errors: what a server sends to forged addresses brings them back.
 	Errors bool
 	Source string
-	Group  string   // of classes with one limit: "amplified" or "foreign"; else Name
-	Advice []string // paragraphs: what the class allows
+	// What filters on the host find the packets by, where there is one of these: the ports that reflectors
+	// send from, the IP protocol, the forms of a message of another game.
+	SourcePorts []uint16
+	Protocol    uint8
+	Wire        []dissect.Pattern
+	Group       string   // of classes with one limit: "amplified" or "foreign"; else Name
+	Advice      []string // paragraphs: what the class allows
 }
 
 // The classes that are always there. Those of amplifiers and of other games follow them.
@@ -98,10 +103,10 @@ var own = [ownClasses]Class{
 		Least: 1000, Why: "Linux sends 1,000 a second at most by default (icmp_msgs_per_sec)", Errors: true, Source: "icmp(7)",
 		Advice: []string{"Let the provider limit ICMP to this address to some hundred packets a second. Do not drop all of it: the errors" +
 			" that say a packet is too big are needed.", atProvider}},
-	greClass: {Name: "gre", Says: "GRE", Means: "tunnel packets, which hosts unpack and filters do not look into",
+	greClass: {Protocol: packet.ProtoGRE, Name: "gre", Says: "GRE", Means: "tunnel packets, which hosts unpack and filters do not look into",
 		Least: 1000, Why: "chosen: a tunnel that is in use is a session", Sessions: true, Source: "Mirai attack_gre.c",
 		Advice: []string{"If this host ends no tunnel, " + unneeded + " If it does, allow the other end alone.", atProvider}},
-	espClass: {Name: "esp", Says: "ESP", Means: "packets of IPsec that nobody can decrypt",
+	espClass: {Protocol: packet.ProtoESP, Name: "esp", Says: "ESP", Means: "packets of IPsec that nobody can decrypt",
 		Least: 1000, Why: "chosen: a tunnel that is in use is a session", Sessions: true, Source: cloudflare,
 		Advice: []string{"If this host speaks no IPsec, " + unneeded + " If it does, allow the other end alone.", atProvider}},
 	ipClass: {Name: "ip_other", Says: "other IP protocols", Means: "protocols that nothing here speaks, or headers that are impossible",
@@ -117,7 +122,7 @@ const leastForeign = 100
 func (a *amplifier) class() Class {
 	return Class{Name: "amplified_" + a.name, Group: "amplified", Says: fmt.Sprintf("%s replies from port %d", a.says, a.port),
 		Means: a.says + " servers are made to answer this host, which did not ask", Least: leastAmplified,
-		Why: "a hundredth of a line of 100 Mbit/s, with replies of 600 bytes", Sessions: true, Reflected: true, Ports: true, Source: a.source,
+		Why: "a hundredth of a line of 100 Mbit/s, with replies of 600 bytes", Sessions: true, Reflected: true, Ports: true, Source: a.source, SourcePorts: []uint16{a.port},
 		Advice: []string{fmt.Sprintf("The sources are servers that were asked in this host's name: do not block them one by one, and do not"+
 			" report them as attackers. Let the provider drop or limit UDP from source port %d to this address%s", a.port, a.exception()), atProvider}}
 }
@@ -136,7 +141,7 @@ func (a *amplifier) exception() string {
 // foreignClass returns the class of a message of another game.
 func foreignClass(f *dissect.ForeignType) Class {
 	c := Class{Name: f.Name, Group: "foreign", Says: f.Says, Means: "a server of another game is asked, or joined, more often than clients do",
-		Least: leastForeign, Why: "100 queries made a server vanish from lists", Ports: true, Source: f.Source}
+		Least: leastForeign, Why: "100 queries made a server vanish from lists", Ports: true, Source: f.Source, Wire: f.Wire}
 	switch {
 	case f.Reply:
 		c.Means, c.Sessions = "servers of another game are made to answer this host, which did not ask", true
@@ -174,6 +179,7 @@ func Classes(foreign []*dissect.ForeignType) []Class {
 // target.
 func Together(classes []*Class) *Class {
 	names, ports := "", ""
+	var numbers []uint16
 	for i, c := range classes {
 		for j := range amplifiers {
 			if a := &amplifiers[j]; "amplified_"+a.name == c.Name {
@@ -184,11 +190,13 @@ func Together(classes []*Class) *Class {
 				case i == len(classes)-1:
 					sep = " and "
 				}
+				numbers = append(numbers, a.port)
 				names, ports = names+sep+a.says, ports+sep+strconv.Itoa(int(a.port))
 			}
 		}
 	}
 	c := amplifiers[0].class()
+	c.SourcePorts = numbers
 	c.Name, c.Says = "amplified", "replies of "+names
 	c.Means = "servers of several kinds are made to answer this host, which did not ask"
 	c.Advice = []string{"The sources are servers that were asked in this host's name: do not block them one by one, and do not" +

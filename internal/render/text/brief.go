@@ -236,6 +236,10 @@ func (p *floodsPage) writeEffect(in *flood.Incident) {
 			text += "." + a.TooFew
 		}
 		p.writeFigure("stops", text)
+	case in.Class != nil:
+		p.writeFigure("DO", a.Words[0])
+		p.writeFigure("stops", "not tried: such lines are not tried on captures")
+		return
 	default:
 		p.writeFigure("stops", "unknown: nothing of the flood followed its detection, or the capture is sampled")
 	}

@@ -75,6 +75,13 @@ func Gated(t testing.TB, server, victim string) *rules.Input {
 	return &rules.Input{Expiry: time.Hour, Incidents: list, Asked: rules.Invocation{Captures: "x.pcap"}}
 }
 
+// Advised returns a report with these incidents, whose rules expire after an hour.
+func Advised(t testing.TB, list []flood.Incident) *rules.Input {
+	t.Helper()
+	advise(t, list, 1)
+	return &rules.Input{Expiry: time.Hour, Incidents: list, Asked: rules.Invocation{Captures: "x.pcap"}}
+}
+
 // LowLimit returns a report with the flood of Carpet alone, at so low a rate that the limit of
 // its rules is the least there is. The incident has the number id.
 func LowLimit(t testing.TB, id uint64) *rules.Input {

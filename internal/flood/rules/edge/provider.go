@@ -147,7 +147,7 @@ func (p *provider) begin(name string, notes ...string) {
 func (p *provider) findClasses() {
 	for i := range p.f.Incidents {
 		in := &p.f.Incidents[i]
-		if in.Level < flood.Warn || in.Advice.Rules != nil {
+		if in.Level < flood.Warn || in.Advice.Rules != nil && in.Class == nil {
 			continue
 		}
 		var rule other.EdgeRule

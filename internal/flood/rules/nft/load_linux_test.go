@@ -1,13 +1,17 @@
 package nft
 
 import (
+	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"qsniff/internal/flood"
+	"qsniff/internal/flood/other"
 	"qsniff/internal/flood/proof"
 	"qsniff/internal/flood/rules"
 	"qsniff/internal/test/floodtest"
@@ -158,6 +162,71 @@ func TestPass(t *testing.T) {
 	}
 	if text := string(AppendFloods(nil, f)); !strings.Contains(text, "# 1 address that proved itself passes first") || !strings.Contains(text, "; 1 that\n# rules name") {
 		t.Errorf("nothing says who passes:\n%s", text)
+	}
+}
+
+// TestClasses: replies of DNS servers, GRE and segments of no connection are dropped, but from whom the host sent
+// the same to; a connection that is begun goes on.
+func TestClasses(t *testing.T) {
+	const host, far = "198.51.100.17", "203.0.113.7"
+	ns := newHost(t, host+"/32", far+"/32")
+	var list []flood.Incident
+	for _, name := range []string{"amplified_dns", "gre", "tcp_other"} {
+		all := other.Classes(nil)
+		i := slices.IndexFunc(all, func(c other.Class) bool { return c.Name == name })
+		end := netip.AddrPortFrom(netip.MustParseAddr(host), 0)
+		list = append(list, flood.Incident{Kind: flood.OtherFlood, Class: &all[i], Target: flood.Target{End: end}})
+	}
+	load(t, ns, floodtest.Advised(t, list))
+	dns := func(from, to string, fromPort, toPort int) {
+		ns.Do(func() {
+			c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.ParseIP(from), Port: fromPort})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			for range 10 {
+				_, _ = c.WriteToUDP([]byte("reply"), &net.UDPAddr{IP: net.ParseIP(to), Port: toPort})
+			}
+		})
+	}
+	raw := func(protocol, from, to string, data []byte, times int) {
+		ns.Do(func() {
+			c, err := net.DialIP("ip4:"+protocol, &net.IPAddr{IP: net.ParseIP(from)}, &net.IPAddr{IP: net.ParseIP(to)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			for range times {
+				_, _ = c.Write(data)
+			}
+		})
+	}
+	check := func(what, chain string, want int) {
+		t.Helper()
+		if got := dropped(t, ns, chain); got != want {
+			t.Errorf("%s\ngot  %d dropped so far\nwant %d", what, got, want)
+		}
+	}
+	dns(far, host, 53, 40000)
+	check("replies that the host did not ask for", "class1", 10)
+	dns(far, host, 54, 40000)
+	check("from another port", "class1", 10)
+	dns(host, far, 40000, 53)
+	dns(far, host, 53, 40000)
+	check("after the host asked", "class1", 10)
+	gre := []byte{0, 0, 8, 0}
+	raw("47", far, host, gre, 5)
+	check("GRE", "class2", 5)
+	raw("47", host, far, gre, 1)
+	raw("47", far, host, gre, 5)
+	check("GRE of a tunnel that the host uses", "class2", 5)
+	ack := []byte{0x9c, 0x40, 0x69, 0x87, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 4, 0, 0, 0, 0, 0}
+	raw("6", far, host, ack, 20_000) // what answers them are resets, which prove nothing
+	if n := dropped(t, ns, "class3"); n < 1000 {
+		t.Errorf("of 20,000 segments of no connection %d were dropped", n)
 	}
 }
 
