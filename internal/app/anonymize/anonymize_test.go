@@ -275,7 +275,7 @@ func TestSteamIDs(t *testing.T) {
 			t.Errorf("%d became %x", account, to)
 		}
 		form := func(account uint32) string {
-			return fmt.Sprintf("<%d> STEAM_1:%d:%d [U:1:%d] (%d)", 0x0110000100000000|uint64(account), account&1, account>>1, account, 0x0140000000000000|uint64(account))
+			return fmt.Sprintf("<%d> STEAM_1:%d:%d [U:1:%d] [G:1:%d] [A:1:%d:5988] (%d)", 0x0110000100000000|uint64(account), account&1, account>>1, account, account, account, 0x0140000000000000|uint64(account))
 		}
 		text := []byte(form(account))
 		w.replaceText(text, make([]bool, len(text)), true)
