@@ -332,10 +332,10 @@ func (p *plan) quietWords(in *flood.Incident) []string {
 	case flood.Survey:
 		return []string{"Nothing to do: this is a server browser, a census or a monitor. If it asks too often, talk to who runs it."}
 	case flood.Crowd:
-		return []string{"Nothing to block: these look like real clients, and many of them. Any limit for all would hit them." +
+		return []string{"Load no rules: these look like real clients, and many of them. Any limit for all would hit them." +
 			" " + p.operator.Crowded}
 	case flood.Poller:
-		return []string{"Nothing to block: one or a few programs ask often, as monitors do. Once in 10 seconds is enough for most:" +
+		return []string{"Load no rules: one or a few programs ask often, as monitors do. Once in 10 seconds is enough for most:" +
 			" if it is yours, set it so. " + p.operator.Polled}
 	case flood.OwnToolStorm:
 		return []string{"Block nothing: these are tools of your own, as --own says, and they are where they say. Find what asks so often" +
