@@ -90,6 +90,7 @@ const (
 	metaFindings
 	metaCut
 	metaEpoch
+	metaRecord
 	metaAddrs // of ends, their addresses or ports: see tsharkNames
 )
 
@@ -114,20 +115,17 @@ var metas = []Column{
 	{Name: "findings", meta: metaFindings},
 }
 
-// cutColumn lists the fields whose values end early. It is no default column: scripts rely on
-// the header of those.
-var cutColumn = Column{Name: "cut", meta: metaCut}
+// extras are no default columns, as scripts rely on the header of those: cut lists the fields whose values end
+// early, and record says what a line is, a message or a finding. Without record there are no lines of findings.
+var extras = []Column{{Name: "cut", meta: metaCut}, {Name: "record", meta: metaRecord}}
 
 // DefaultColumns returns the columns of a table for which none were chosen.
 func DefaultColumns() []Column { return append([]Column(nil), metas...) }
 
-// ColumnNamed returns the column with a name: a default column, also by Wireshark's name for it, "cut", a
+// ColumnNamed returns the column with a name: a default column, also by Wireshark's name for it, "cut", "record", a
 // field of one of protos, or a field that belongs to no protocol. ok is false where there is none.
 func ColumnNamed(name string, protos []*dissect.Proto) (c Column, ok bool) {
-	if name == cutColumn.Name {
-		return cutColumn, true
-	}
-	for _, list := range [][]Column{metas, tsharkNames} {
+	for _, list := range [][]Column{metas, extras, tsharkNames} {
 		for _, c := range list {
 			if c.Name == name {
 				return c, true

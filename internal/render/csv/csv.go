@@ -10,6 +10,7 @@ package csv
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"qsniff/dissect"
@@ -68,8 +69,11 @@ func (r *Renderer) Append(dst []byte, e *render.Event) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// AppendRecord appends a finding as a line whose source is the server.
+// AppendRecord appends a finding as a line whose source is the server, if a column says that it is no message.
 func (r *Renderer) AppendRecord(dst []byte, x *render.Record) []byte {
+	if !slices.ContainsFunc(r.opt.Columns, func(c Column) bool { return c.meta == metaRecord }) {
+		return dst
+	}
 	for i := range r.opt.Columns {
 		dst = r.appendSeparator(dst, i)
 		switch r.opt.Columns[i].meta {
@@ -85,6 +89,8 @@ func (r *Renderer) AppendRecord(dst []byte, x *render.Record) []byte {
 			dst = appendEnd(dst, x.Client)
 		case metaFindings:
 			dst = append(dst, x.Expert.Code.ID...)
+		case metaRecord:
+			dst = append(dst, "finding"...)
 		}
 	}
 	return append(dst, "\r\n"...)
@@ -148,6 +154,8 @@ func (r *Renderer) appendCell(dst []byte, e *render.Event, c *Column) []byte {
 		return appendIDs(dst, m.Expert)
 	case metaCut:
 		return appendCutNames(dst, m)
+	case metaRecord:
+		return append(dst, "message"...)
 	case metaEpoch:
 		return render.Epoch.AppendSeconds(dst, e.Nanos, e.Start, 0, &e.Hole)
 	case metaAddrs:

@@ -169,10 +169,10 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// The default line has as many cells as the header; a finding too, and a reply
-// that was joined from messages has no line.
+// TestLines: a line has as many cells as the header; one of a finding too, which there is only where a column says
+// what it is. A reply that was joined from messages has no line.
 func TestLines(t *testing.T) {
-	r := New(Options{})
+	r := New(Options{Columns: append(DefaultColumns(), Column{Name: "record", meta: metaRecord})})
 	e := event(t, "x\x00\x05", 3, func(c *dissect.Cursor) { c.CString(&defName); c.U8(&defCount) })
 	e.Msg.Expert = []finding.Expert{{Code: &dissect.TooManyFields}, {Code: &dissect.Deprecated}}
 	out := r.Append(r.AppendHeader(nil), e)
@@ -184,12 +184,15 @@ func TestLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]string{
-		strings.Split("frame,time,src,dst,transport,protocol,message,direction,status,length,exchange,rtt_ms,server_name,map,players,max_players,findings", ","),
-		{"7", "2023-11-14T22:13:20.000370Z", "10.64.0.1:40001", "198.18.0.1:27015", "udp", "t", "", "request", "complete", "3", "", "", "x", "", "5", "", "LIM-01;" + dissect.Deprecated.ID},
-		{"9", "1970-01-01T00:00:00.000000001Z", "198.18.0.1:27015", "", "", "", "", "", "", "", "", "", "", "", "", "", "LIM-01"},
+		strings.Split("frame,time,src,dst,transport,protocol,message,direction,status,length,exchange,rtt_ms,server_name,map,players,max_players,findings,record", ","),
+		{"7", "2023-11-14T22:13:20.000370Z", "10.64.0.1:40001", "198.18.0.1:27015", "udp", "t", "", "request", "complete", "3", "", "", "x", "", "5", "", "LIM-01;" + dissect.Deprecated.ID, "message"},
+		{"9", "1970-01-01T00:00:00.000000001Z", "198.18.0.1:27015", "", "", "", "", "", "", "", "", "", "", "", "", "", "LIM-01", "finding"},
 	}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
+	}
+	if out := New(Options{}).AppendRecord(nil, &render.Record{Expert: &finding.Expert{Code: &dissect.TooManyFields}}); len(out) > 0 {
+		t.Errorf("without the column: %q", out)
 	}
 }
 
