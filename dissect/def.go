@@ -357,7 +357,7 @@ func SecuredName(v uint64) string {
 }
 
 // Codes lists the findings that any protocol can raise.
-var Codes = []*finding.Code{&TooManyFields, &Deprecated}
+var Codes = []*finding.Code{&TooManyFields, &Deprecated, &WrongPort}
 
 // TooManyFields is raised where a message has more than MaxFields fields.
 var TooManyFields = finding.Code{
@@ -377,4 +377,16 @@ var Deprecated = finding.Code{
 	Owner:  "leave these requests unanswered: their answers are long, and no challenge protects them",
 	Client: "ask with A2S_INFO, or with A2S_PLAYER and challenge -1 for a challenge; take silence at the old words for no sign of a dead server",
 	Format: "obsolete request, by {field}: most servers no longer answer it",
+}
+
+// WrongPort is raised by queries to port A without an answer, where port B of the same host
+// answers. It is in PairCodes of the protocols whose queries can go to another port than the game's.
+var WrongPort = finding.Code{
+	ID: "ASE-01", Severity: finding.Warn, Fault: finding.Client,
+	Seen:   "queries to a port that does not answer, while another port of the host answers: the one that belongs to it, or one whose replies name it as the game's",
+	Means:  "the client asks the game's port, and shows a server as offline that works: many games answer queries at a port of their own (DayZ, Rust, ARK), Multi Theft Auto at the game's plus 123, which is 22126 for 22003",
+	Owner:  "let UDP to the query port pass, and publish it beside the game's port",
+	Client: "query the port that answers; players go on joining at the other",
+	Ref:    "MTA ASE.cpp",
+	Format: "no answer at port {a}: queries are answered at port {b} of the same host{unsure}",
 }

@@ -249,7 +249,7 @@ var pairCodes = dissect.PairCodes{
 	Ignored: &codeIgnored, Foreign: &codeForeign, Swapped: &codeSwapped, Rotates: &codeRotates,
 	Unheeded: &codeUnheeded, Shared: &codeShared, TwoForms: &codeTwoForms,
 	Partial: &codePartial, Ruleless: &codeRuleless,
-	Unused: &codeUnused, Vain: &codeVain, Eager: &codeEager, Mixed: &codeMixed, Demanded: &codeDemanded,
+	Unused: &codeUnused, Vain: &codeVain, Eager: &codeEager, Mixed: &codeMixed, Demanded: &codeDemanded, WrongPort: &dissect.WrongPort,
 }
 
 // ofRules is B of codePartial and codeVain where they are about rules.

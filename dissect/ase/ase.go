@@ -70,7 +70,7 @@ var proto = dissect.Proto{
 		&typeFull, &typeLight, &typeXfire, &typeVersion},
 	Defs:        defs,
 	Codes:       codes,
-	Pairs:       dissect.PairCodes{WrongPort: &codeWrongPort},
+	Pairs:       dissect.PairCodes{WrongPort: &dissect.WrongPort},
 	Ports:       ports(),
 	QueryOffset: portOffset,
 

@@ -47,14 +47,4 @@ var (
 		}}
 )
 
-// codeWrongPort is raised by queries to port A without an answer, where port B of the same host
-// answers.
-var codeWrongPort = finding.Code{ID: "ASE-01", Severity: finding.Warn, Fault: finding.Client,
-	Seen:   "queries to a port that does not answer, while the port that belongs to it answers on the same host",
-	Means:  "the client asks the game's port: servers answer queries at that plus 123, which for Multi Theft Auto is 22126 in place of 22003",
-	Owner:  "let UDP to the query port pass, and publish it beside the game's port",
-	Client: "query the port that answers; players go on joining at the other",
-	Ref:    "MTA ASE.cpp",
-	Format: "no answer at port {a}: queries are answered at port {b} of the same host{unsure}"}
-
-var codes = []*finding.Code{&codeWrongPort, &codeLength, &codeFlags}
+var codes = []*finding.Code{&codeLength, &codeFlags}

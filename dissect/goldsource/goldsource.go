@@ -49,7 +49,7 @@ var proto = dissect.Proto{
 	Neighbours:  joins,
 	Operator:    operator,
 	Codes:       []*finding.Code{&codeOldConsole},
-	Pairs:       dissect.PairCodes{OldConsole: &codeOldConsole},
+	Pairs:       dissect.PairCodes{OldConsole: &codeOldConsole, WrongPort: &dissect.WrongPort},
 }
 
 // ports lists where servers are by default: the first free one from 27015 on,

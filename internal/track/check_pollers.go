@@ -30,8 +30,9 @@ func newPollers(h *Hosts) check {
 
 // silences is how many requests to a server went without an answer since silentSince.
 type silences struct {
-	silences    uint32
-	silentSince int64
+	answersObsolete bool // it answered an obsolete request
+	silences        uint32
+	silentSince     int64
 }
 
 // poller is a client that a server leaves without answers: its last requests of one kind.
@@ -53,6 +54,9 @@ func (c *pollers) addSilentPoll(f *view) {
 	}
 	if s.silences++; f.client == nil && s.silences > maxSilences {
 		return
+	}
+	if f.Type.Obsolete && !s.answersObsolete {
+		return // no server has to answer it: nothing lies on the way
 	}
 	if f.Age-f.Began > int64(longestRetry) {
 		return // it asks all the time: its exchanges end by the clock of Exchanges
@@ -99,6 +103,9 @@ func (q *poller) period() int64 {
 
 // addAnswer ends the silence of the server towards a client.
 func (c *pollers) addAnswer(f *view) {
+	if f.IsObsolete {
+		c.silences.at(f.server.slot).answersObsolete = true
+	}
 	if c.pollers.Len() > 0 {
 		c.pollers.Delete(pairOf(f.Fact))
 	}

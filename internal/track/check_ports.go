@@ -18,13 +18,14 @@ type ports struct {
 	*Hosts
 	isReported *states[bool] // by server: that it names another port
 	asked      *lru.Table[End, askedPort]
+	hasNamed   bool // a reply named another port for the game
 }
 
 func newPorts(h *Hosts) check {
 	c := &ports{Hosts: h, isReported: newServerStates[bool](h), asked: newTable[End, askedPort](h, maxAskedPorts)}
 	return check{
 		finds: []*finding.Code{&OtherGamePort},
-		wants: []want{{answer, c.checkGamePort}, {noOffsetReply, c.addUnheardQuery}, {offsetReply, c.addHeardQuery}, {doubtful, c.addDoubtful}},
+		wants: []want{{answer, c.checkGamePort}, {noOffsetReply, c.addUnheardQuery}, {offsetReply, c.addHeardQuery}, {doubtful, c.addDoubtful}, {noServer, c.addSilentPort}},
 	}
 }
 
@@ -52,8 +53,21 @@ func (c *ports) checkGamePort(f *view) {
 	if f.GamePort == 0 || f.GamePort == f.Server.Port() || *isReported || f.Proto.QueryOffset != 0 {
 		return
 	}
-	*isReported = true
+	*isReported, c.hasNamed = true, true
+	c.openAskedPort(End{HostOf(f.Server), f.GamePort}).answering = f.Server.Port()
 	c.Report(serverOnly(f.Fact), f.Frame, finding.Expert{Code: &OtherGamePort, A: uint64(f.Server.Port()), B: uint64(f.GamePort)}, false)
+}
+
+// addSilentPort adds a query at a port that never answered one, and raises that a reply named it as the game's. What
+// was asked before that reply is left out, as the table would have to hold each port that a scan finds closed.
+func (c *ports) addSilentPort(f *view) {
+	if !c.hasNamed {
+		return
+	}
+	if p := c.asked.Peek(EndOf(f.Server)); p != nil && pairCodes(f.Proto).WrongPort != nil {
+		p.first, p.age, p.client = f.ID, f.Began, EndOf(f.Client)
+		c.checkAskedPort(f, f.Server.Port(), p)
+	}
 }
 
 // openAskedPort returns the entry of a port.

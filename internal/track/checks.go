@@ -83,6 +83,7 @@ const (
 	offsetReply    // of a protocol whose servers answer at another port than the game's
 	otherReply
 	noAnswer // to a query, as the others below
+	noServer // no answer either, to a query at a port that never answered one
 	noPage
 	noJoin
 	noCommand

@@ -138,10 +138,14 @@ func (h *Hosts) AddFact(f *Fact) {
 	case noAnswer:
 		v.query = queryKind(f.Type.Asks)
 		v.server = h.peekServer(f)
-		if v.query < 0 || v.server == nil {
+		switch {
+		case v.query < 0:
 			return
+		case v.server == nil:
+			k = noServer
+		default:
+			v.client = h.proven.Peek(pairOf(f))
 		}
-		v.client = h.proven.Peek(pairOf(f))
 	}
 	h.route(k)
 }
