@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -141,7 +142,7 @@ func agree(t *testing.T, lines []jsonLine, dump, table, wide string) {
 	t.Helper()
 	rows, inRows := rowsOf(dump), 0
 	cells, wideCells := cellsOf(t, table), cellsOf(t, wide)
-	n := 0
+	n, wideN := 0, 0
 	for i := range lines {
 		m := &lines[i]
 		if want := inRowsOf(m); want != (dumped{}) {
@@ -156,23 +157,27 @@ func agree(t *testing.T, lines []jsonLine, dump, table, wide string) {
 		if m.Record != "" && m.Record != "finding" {
 			continue // the tables have no row for it
 		}
-		if n++; n >= len(cells) || n >= len(wideCells) {
+		if m.Record == "" {
+			n++
+		}
+		if wideN++; n >= len(cells) || wideN >= len(wideCells) {
 			t.Fatalf("%d and %d rows of tables, too few", len(cells), len(wideCells))
 		}
 		for j, name := range cells[0] {
-			if want, known := cellOf(m, name); known && cells[n][j] != want {
+			if want, known := cellOf(m, name); m.Record == "" && known && cells[n][j] != want {
 				t.Errorf("frame %d, %s: %q in the table, %q in JSON", m.Frame, name, cells[n][j], want)
 			}
 		}
 		values := fieldCells(m)
+		values["record"] = cmp.Or(m.Record, "message")
 		for j, name := range wideCells[0][1:] {
-			if got := wideCells[n][j+1]; got != values[name] && !strings.ContainsRune(values[name], '\uFFFD') {
+			if got := wideCells[wideN][j+1]; got != values[name] && !strings.ContainsRune(values[name], '\uFFFD') {
 				t.Errorf("frame %d, %s: %q in the table, %q in JSON", m.Frame, name, got, values[name])
 			}
 		}
 	}
-	if inRows != len(rows) || n+1 != len(cells) || n+1 != len(wideCells) {
-		t.Errorf("%d messages in rows, %d and %d rows of tables; want %d and %d", len(rows), len(cells)-1, len(wideCells)-1, inRows, n)
+	if inRows != len(rows) || n+1 != len(cells) || wideN+1 != len(wideCells) {
+		t.Errorf("%d messages in rows, %d and %d rows of tables; want %d, %d and %d", len(rows), len(cells)-1, len(wideCells)-1, inRows, n, wideN)
 	}
 }
 

@@ -62,9 +62,9 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// everyColumn is the names of all columns that a table can have.
+// everyColumn is the names of all columns of fields that a table can have, after what a line is about.
 func everyColumn() string {
-	names := "frame"
+	names := "frame,record"
 	for _, d := range protocols.All() {
 		for _, d := range d.Proto().Defs {
 			if d.Kind != dissect.Group && d.Kind != dissect.List {

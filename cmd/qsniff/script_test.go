@@ -33,7 +33,12 @@ func (i inside) Run() int {
 	for _, name := range []string{"QSNIFF_SERVERS", "QSNIFF_OWN", "SUDO_USER"} {
 		os.Unsetenv(name)
 	}
-	os.Setenv("XDG_CONFIG_HOME", "/nonexistent") // servers are not those of who runs the tests
+	dir, err := os.MkdirTemp("", "qsniff-config-") // servers are not those of who runs the tests
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_CONFIG_HOME", dir)
 	return i.m.Run()
 }
 
