@@ -33,7 +33,7 @@ func TestFloodsScreen(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		return strings.Contains(screen.Screen(), "GOING ON since")
 	})
-	screen.WaitFor(": 0 packets a second", "GOING ON since") // nothing comes, and the page is drawn all the same
+	screen.WaitFor(": 0 packets a second", "PAUSED since") // nothing comes, and the page is drawn all the same
 	screen.Keys("C-c")
 	screen.WaitFor("Undo:", " packets captured in ")
 }

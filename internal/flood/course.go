@@ -275,8 +275,11 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 		if c.isActive {
 			c.isActive, c.pauseStart = false, s.Now
 		}
-		if c.isOver(s) {
+		switch {
+		case c.isOver(s):
 			c.closeIncident(s)
+		case s.Now-c.lastSec >= pulseGap:
+			in.Paused = c.lastEnd
 		}
 		return
 	}
@@ -368,6 +371,7 @@ const (
 // closeIncident ends the incident at the last second that qualified.
 func (c *course) closeIncident(s *serverSecond) {
 	in := c.in
+	in.Paused = 0
 	s.setEnd(in, c.lastEnd, c.family)
 	c.summary.addProofs(s.server, c.countedTo, s.Now)
 	c.conclude(s, in.End)
@@ -596,7 +600,7 @@ func (c *course) continues(s *serverSecond, v verdict, rate float64) bool {
 // resume continues the incident after a pause. A long one is between two pulses and is not
 // counted, but for its last second, which may have the begin of the next.
 func (c *course) resume(s *serverSecond) {
-	c.runStart = s.Now
+	c.runStart, c.in.Paused = s.Now, 0
 	if c.pauseStart > 0 && s.Now-c.pauseStart >= pulseGap {
 		c.in.Pulses++
 		c.countedTo = s.Now - 2

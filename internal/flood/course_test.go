@@ -120,3 +120,41 @@ func TestTrialsSeeReplies(t *testing.T) {
 			log.junk, log.replies, log.wanted)
 	}
 }
+
+// TestPaused: an incident is paused from the end of a pulse on while another one may continue it, and not while
+// it goes on or once it is over.
+func TestPaused(t *testing.T) {
+	w := newWorld(1)
+	s := w.server(usual, 27015)
+	var open *Incident
+	w.d.AddObserver(func(in *Incident, e Event) {
+		if open = in; e == Ends {
+			open = nil
+			if in.Paused != 0 {
+				t.Errorf("paused at its end since %v", in.Paused)
+			}
+		}
+	})
+	invent(w, s, 1, 0, 300*sec) // time passes
+	invent(w, s, 1000, 60*sec, 75*sec)
+	invent(w, s, 1000, 100*sec, 115*sec)
+	at := map[int]int64{} // seconds from the begin of the capture, by that of the sample
+	w.every(1, 0, 300*sec, func(i int) {
+		switch {
+		case open == nil:
+		case open.Paused == 0:
+			at[i] = 0
+		default:
+			at[i] = (open.Paused - dawn.UnixNano() + int64(sec)/2) / int64(sec)
+		}
+	})
+	w.run(300 * sec)
+	for i, want := range map[int]int64{72: 0, 82: 75, 99: 75, 110: 0, 123: 115, 180: 115} {
+		if got, isOpen := at[i]; got != want || !isOpen {
+			t.Errorf("second %d: paused since %d, open %t\nwant %d, true", i, got, isOpen, want)
+		}
+	}
+	if _, isOpen := at[290]; isOpen {
+		t.Error("the incident stays open")
+	}
+}

@@ -149,6 +149,7 @@ type Incident struct {
 	Start     int64        // of the first second that qualified
 	Detected  int64        // when a verdict had held long enough
 	End       int64        // of the last second that qualified; 0: not over
+	Paused    int64        // the same while nothing qualifies and another pulse may continue it; else 0
 	Frame     uint64       // a packet at or after Start: where to look
 	Pulses    int          // stretches between pauses of pulseGap seconds and more
 	// Peak, Mean and Baseline, the usual rate, are in packets a second of those that

@@ -294,6 +294,9 @@ func (m *Model) describe(in *flood.Incident) string {
 	if in.Succeeded {
 		text += ", WITH SUCCESS"
 	}
+	if in.Paused != 0 {
+		return fmt.Sprintf("%s, paused since %s after %s (%s)", text, m.clock(in.Paused), m.length(in), in.Kind)
+	}
 	return fmt.Sprintf("%s, since %s, for %s (%s)", text, m.clock(in.Start), m.length(in), in.Kind)
 }
 
@@ -301,7 +304,7 @@ func (m *Model) describe(in *flood.Incident) string {
 func (m *Model) length(in *flood.Incident) string {
 	end := in.End
 	if end == 0 {
-		end = m.state.Nanos
+		end = cmp.Or(in.Paused, m.state.Nanos)
 	}
 	return digits.Span(max(time.Duration(end-in.Start), time.Second).Round(time.Second))
 }

@@ -113,6 +113,8 @@ func (p *floodsPage) since(in *flood.Incident) string {
 		return "at " + start
 	case in.End != 0:
 		return fmt.Sprintf("over since %s after %s", p.formatTime(in.End, !p.sameDay()), p.length(in))
+	case in.Paused != 0:
+		return fmt.Sprintf("PAUSED since %s, after %s; it is over if nothing comes again", p.formatTime(in.Paused, !p.sameDay()), strings.TrimSuffix(p.length(in), "+"))
 	case p.f.IsLive:
 		return fmt.Sprintf("GOING ON since %s, for %s", start, strings.TrimSuffix(p.length(in), "+"))
 	}
@@ -263,7 +265,7 @@ const fullLine = 1e7
 func (p *floodsPage) duration(in *flood.Incident) time.Duration {
 	end := in.End
 	if end == 0 {
-		end = p.f.Run.Last
+		end = cmp.Or(in.Paused, p.f.Run.Last)
 	}
 	return max(time.Duration(end-in.Start), time.Second)
 }

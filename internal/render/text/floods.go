@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -237,7 +238,7 @@ func (p *floodsPage) length(in *flood.Incident) string {
 		return "-"
 	}
 	if end == 0 {
-		end, open = p.f.Run.Last, "+"
+		end, open = cmp.Or(in.Paused, p.f.Run.Last), "+"
 	}
 	return digits.Span(max(time.Duration(end-in.Start), 0).Round(100*time.Millisecond)) + open
 }

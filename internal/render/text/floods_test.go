@@ -136,6 +136,7 @@ func TestBrief(t *testing.T) {
 			"stops 98.7 % of the flood (987 of 1,000 packets after its detection)",
 			"costs none of 16 players; none of 207 known visitors; 6 of 7 new visitors have to ask again", "sure low, flood_distributed: many queries", "MORE -v"}},
 		{"that goes on", one(func(_ *render.Floods, in *flood.Incident) { in.End = 0 }), []string{"since 22:15:00Z; it goes on where the capture ends, after 8m20s"}},
+		{"paused", one(func(f *render.Floods, in *flood.Incident) { f.IsLive, in.End, in.Paused = true, 0, in.Start+60e9 }), []string{"PAUSED since 22:16:00Z, after 1m0s; it is over if"}},
 		{"live", one(func(f *render.Floods, in *flood.Incident) { f.IsLive, in.End = true, 0 }), []string{"GOING ON since 22:15:00Z, for 8m20s", "DO Ctrl-C"}},
 		{"without rules", one(func(_ *render.Floods, in *flood.Incident) {
 			in.Advice.Rules, in.Advice.Veto, in.Advice.Words = nil, "Filters stop too little.", []string{"Filters stop too little.", "Ask the provider.", "Third."}
