@@ -166,7 +166,7 @@ func TestOrder(t *testing.T) {
 		if m.Status == "fragment" || m.Split != nil {
 			continue
 		}
-		if slices.Contains([]string{"A2S-S02", "A2S-S05", "A2S-S06", "MST-01", "MST-02", "MON-01"}, m.ID) {
+		if slices.Contains([]string{"A2S-S02", "A2S-S05", "A2S-S06", "MST-01", "MST-02", "MON-01", "ASE-01"}, m.ID) { // no answer came
 			continue
 		}
 		if m.Frame == 0 { // a record

@@ -13,7 +13,7 @@ import (
 // wrong are expressions with a mistake, and what is printed of each after the expression.
 var wrong = []struct{ text, want string }{
 	{"", "^\nthe expression is empty: name a field, as in players > 10"},
-	{"a2s.info.playerz > 10", "^~~~~~~~~~~~~~~~\nno field is called a2s.info.playerz: did you mean a2s.info.players or goldsource.info.players or a2s.info.name?"},
+	{"a2s.info.playerz > 10", "^~~~~~~~~~~~~~~~\nno field is called a2s.info.playerz: did you mean a2s.info.players or goldsource.info.players or goldsource.netinfo.players?"},
 	{"players > ", "          ^\nexpected a value before the end"},
 	{"players = 3", "        ^\n\"=\" has no meaning here: a comparison is =="},
 	{"players > ten", "          ^~~\nten is no number: players is compared with values like 10 or 0x0a"},
@@ -54,9 +54,9 @@ var wrong = []struct{ text, want string }{
 	{"exchange.rtt == rtt", "                ^~~\nwhat is known later is compared with values only"},
 	{"exchange.rtt > 1 or exchange.rtt > 2 or exchange.rtt > 3 or exchange.rtt > 4 or exchange.rtt > 5 or exchange.rtt > 6 or exchange.rtt > 7",
 		strings.Repeat(" ", 120) + "^~~~~~~~~~~~\nmore than 6 comparisons on what is known later"},
-	{"a2s or\nplayerz > 1", "^~~~~~~\nno field is called playerz: did you mean players or goldsource.info.players or a2s.info.players?"},
+	{"a2s or\nplayerz > 1", "^~~~~~~\nno field is called playerz: did you mean players or goldsource.info.players or goldsource.netinfo.players?"},
 	{"日本 == 1", "^~~~\nno field is called 日本: qsniff fields lists all"},
-	{"goldsource.netinfo && map", "^~~~~~~~~~~~~~~~~~\nno field is called goldsource.netinfo: there is goldsource.netinfo.context, goldsource.netinfo.type"},
+	{"goldsource.netinfo && map", "^~~~~~~~~~~~~~~~~~\nno field is called goldsource.netinfo: there is goldsource.netinfo.context, goldsource.netinfo.type, goldsource.netinfo.players and 5 more"},
 }
 
 // TestErrors: each mistake is shown at its place, with what to do about it.
