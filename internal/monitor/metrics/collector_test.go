@@ -20,6 +20,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/flood"
+	"qsniff/internal/flood/rules/loaded"
 	"qsniff/internal/monitor"
 	"qsniff/internal/monitor/serve"
 	"qsniff/internal/render/counters"
@@ -91,7 +92,11 @@ func newRegistry(t *testing.T, m *monitor.Meter) *prometheus.Registry {
 	reg := prometheus.NewPedanticRegistry()
 	stats := func() serve.Stats { return serve.Stats{Open: 1, Requests: 2, BadHost: 3} }
 	live := func() serve.LiveStats { return serve.LiveStats{Viewers: 1, Refused: 4, Stalled: 5} }
-	for _, c := range []prometheus.Collector{NewCollector(m), NewServerCollector(stats, live), NewBuildInfo("v1", "abc", "go1")} {
+	rules := func() *loaded.State {
+		return &loaded.State{Table: loaded.Table{IsLoaded: true, Since: 1_700_000_100, Targets: []loaded.Target{
+			{Target: "udp/" + server, Looked: 100, Dropped: 96}, {Target: "udp/" + server, Looked: 7}, {Target: "198.51.100.9", Looked: 5}}}}
+	}
+	for _, c := range []prometheus.Collector{NewCollector(m), NewServerCollector(stats, live), NewRulesCollector(rules), NewBuildInfo("v1", "abc", "go1")} {
 		if err := reg.Register(c); err != nil {
 			t.Fatal(err)
 		}
