@@ -69,7 +69,7 @@ FILE is as in qsniff read.`,
 		example: `  qsniff compare 198.18.3.2:27015 198.18.5.2:27015 servers.pcap
   qsniff compare --clients 10.64.4.1 10.64.3.1 clients.pcap      one server, two clients
   qsniff compare --at "2023-11-14 22:13:30 UTC" 198.18.5.2 servers.pcap   before and after an update
-  qsniff compare -o json 198.18.3.2 198.18.5.2 servers.pcap | jq -r .text`,
+  qsniff compare -o json 198.18.3.2 198.18.5.2 servers.pcap | jq -r '.text // empty'`,
 		opts: &o.readOptions,
 		args: func(_ *cobra.Command, args []string) error { return o.parseSides(args) },
 		flags: func(cmd *cobra.Command) {

@@ -68,7 +68,7 @@ func (c *Collector) Result(run tally.Run) *render.Comparison {
 	})
 	x.Differences, x.Uncompared = f.all, f.uncompared
 	for a := render.AnswerAspect; a < render.ValueAspect; a++ {
-		if f.compared[a] && !slices.ContainsFunc(f.all, func(d render.Difference) bool { return d.Aspect == a }) {
+		if f.compared[a] && !f.unequal[a] && !slices.ContainsFunc(f.all, func(d render.Difference) bool { return d.Aspect == a }) {
 			x.Equal = append(x.Equal, a)
 		}
 	}

@@ -18,6 +18,7 @@ type finder struct {
 	all        []render.Difference
 	uncompared []string
 	compared   [render.NumAspects]bool
+	unequal    [render.NumAspects]bool // also where what differs is listed under another aspect
 }
 
 // The sides that a client fails at.
@@ -99,7 +100,7 @@ func (f *finder) compareChallenges(q *[2]*question) (explains bool) {
 func (f *finder) compareAnswers(q *[2]*question) {
 	for i, x := range q {
 		if x.decided() == 0 {
-			f.uncompared = append(f.uncompared, fmt.Sprintf("%s: the capture ends before %s was due to answer", x.name, f.labels[i]))
+			f.uncompared = append(f.uncompared, fmt.Sprintf("%s: the capture does not show whether %s answers", x.name, f.labels[i]))
 			return
 		}
 	}
@@ -118,6 +119,9 @@ func (f *finder) compareAnswers(q *[2]*question) {
 				f.labels[1-i], f.verbs.answers, cells[1-i])
 		case share(y)-share(x) >= leastShare && x.decided() >= leastAsked, share(y)-share(x) >= largeShare && x.decided() >= fewAsked:
 			f.add(render.AnswerAspect, i, x.key, "answered", cells, "%s %s %s %s%s; %s %s", f.labels[i], f.verbs.answers, cells[i], x.name, f.whyUnanswered(i, x), f.labels[1-i], cells[1-i])
+		case share(y) > share(x):
+			f.unequal[render.AnswerAspect] = true
+			f.add(render.NoteAspect, i, x.key, "answered", cells, "%s %s %s %s%s; %s %s: as few as a network loses", f.labels[i], f.verbs.answers, cells[i], x.name, f.whyUnanswered(i, x), f.labels[1-i], cells[1-i])
 		}
 	}
 }
@@ -128,7 +132,7 @@ func (f *finder) whyUnanswered(i int, x *question) string {
 	case x.again > 0:
 		return "; to the request that brings the challenge back a new challenge came"
 	case x.broughtInVain > 0:
-		return "; a challenge came, and nothing after it was brought back"
+		return "; a challenge came, the client brought it back, and nothing came"
 	case x.refused > 0:
 		return "; a challenge is all that came, and the client did not bring it back"
 	case x.late > 0:
@@ -233,6 +237,7 @@ func (f *finder) compareFindings() {
 			}
 		}
 	}
+	f.unequal[render.FindingAspect] = len(only) > 0
 	rank := []string{"error", "warn", "note", "chat"}
 	slices.SortFunc(only, func(a, b *foundBy) int {
 		if d := slices.Index(rank, a.Severity) - slices.Index(rank, b.Severity); d != 0 {

@@ -56,6 +56,7 @@ const (
 	bringsToken                        // a request that brings a challenge
 	isChallenge                        // a reply in place of an answer
 	ofOtherHosts                       // of hosts that are not compared: it has no JSON
+	isOfSeveral                        // the protocol itself spreads it over several datagrams
 )
 
 // Append implements render.Renderer. What it appends is read by newTurn: secrets are hidden in it, as wherever
@@ -79,6 +80,9 @@ func (c *Collector) Append(dst []byte, e *render.Event) []byte {
 		flags |= isReply
 	case e.Msg.Key != 0 && e.Msg.Type != nil && e.Msg.Type.Token != nil:
 		flags |= bringsToken
+	}
+	if e.JoinedFrom != "" {
+		flags |= isOfSeveral
 	}
 	dst = appendDerived(append(dst, byte(flags)), e.Msg)
 	for i := range e.Msg.Expert {
@@ -195,17 +199,28 @@ func (t *turn) form() string {
 	switch {
 	case t.Transport == "tcp":
 		return "a stream"
+	case t.flags&isOfSeveral != 0:
+		return "several datagrams"
 	case t.Split == nil:
 		return plainForm
-	case t.Split.Compressed:
-		return "compressed parts (" + t.Split.Engine + ")"
 	}
-	return "parts (" + t.Split.Engine + ")"
+	form := "parts (" + t.Split.Engine
+	if t.Split.Compressed {
+		form = "compressed " + form
+	}
+	if t.Split.SizeField != 0 {
+		form += ", with a size field"
+	}
+	return form + ")"
 }
 
 // datagram returns about how long the longest datagram of a message is, and whether IP cut it.
 func (t *turn) datagram() (n uint64, isCut bool) {
 	n, parts := t.Length, 1
+	if t.flags&isOfSeveral != 0 {
+		parts = max(len(t.Frames), 1)
+		n = (t.Length + uint64(parts) - 1) / uint64(parts)
+	}
 	if s := t.Split; s != nil {
 		parts = max(int(s.Received), 1)
 		n = max(s.SizeField, (t.Length+uint64(parts)-1)/uint64(parts))

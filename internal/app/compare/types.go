@@ -79,10 +79,10 @@ func (f *finder) compareStatus(m *[2]*messageType) {
 			cells := [2]string{"none", "none"}
 			cells[i] = fmt.Sprintf("%s of %s", grouped(x.status[status]), grouped(x.count))
 			why := ""
-			if x.wrong[status] != "" {
+			if x.wrong[status] != "" && status == "malformed" { // what else was found is no reason for a part that is missing
 				why = ": " + x.wrong[status]
 			}
-			words := map[string]string{"fragment": "came without all of its parts", "truncated": "was cut by the capture", "malformed": "is malformed"}[status]
+			words := map[string]string{"fragment": "came without all of its parts", "truncated": "did not come whole", "malformed": "is malformed"}[status]
 			aspect := render.StatusAspect
 			if x.status[status] == x.count && status != "truncated" { // as good as no answer
 				aspect = render.AnswerAspect
