@@ -176,8 +176,14 @@ func (o *topOptions) parseSpeed() error {
 	return nil
 }
 
-// topFolders returns where top writes: the current folder, and that of its settings, if they are there.
-func topFolders(settings string) (all []string) {
+// topFolders returns where top writes: the current folder, and that of its settings, if they are there. Settings are not
+// kept where the user that top becomes, if that is not nil, has another folder for them.
+func topFolders(settings string, user *sandbox.User) (all []string) {
+	if user != nil && settings != "" {
+		if owner, err := sandbox.OwnerOf(settings); err != nil || owner == nil || *owner != *user {
+			settings = ""
+		}
+	}
 	for _, name := range []string{".", settings} {
 		if info, err := os.Stat(name); name != "" && err == nil && info.IsDir() {
 			all = append(all, name)
@@ -219,11 +225,14 @@ func (n *notes) Write(b []byte) (int, error) {
 	return n.text.Write(b)
 }
 
-// writeTo prints what was kept so far.
+// writeTo prints what was kept so far, line by line: w may take each text for one.
 func (n *notes) writeTo(w io.Writer) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	_, _ = n.text.WriteTo(w)
+	for line := range bytes.Lines(n.text.Bytes()) {
+		_, _ = w.Write(line)
+	}
+	n.text.Reset()
 }
 
 // session is one run of the pipeline.
@@ -284,12 +293,16 @@ func runTop(ctx context.Context, opts *topOptions, args []string, io streams) er
 // any more.
 func (t *topRun) newModel(s *session) (*top.Model, error) {
 	o, reg := t.opts, s.cfg.Registry
-	folder, text, remark := readTopSettings()
+	user, err := sandbox.OwnerOf(".")
+	if err != nil {
+		return nil, err
+	}
+	folder, text, remark := readTopSettings(user == nil)
 	settings, err := top.ParseSettings(text)
 	if err != nil {
 		remark = "top.toml: " + err.Error()
 	}
-	if err := t.enterSandbox(folder); err != nil {
+	if err := t.enterSandbox(folder, user); err != nil {
 		return nil, err
 	}
 	x := top.Options{Source: t, Input: strings.Join(append(o.interfaces, t.args...), ", "), Settings: settings, Remark: remark,
@@ -305,8 +318,8 @@ func (t *topRun) newModel(s *session) (*top.Model, error) {
 }
 
 // enterSandbox drops the rights that the run does not need any more. A capture stays readable, because
-// it is read again to go back.
-func (t *topRun) enterSandbox(settings string) error {
+// it is read again to go back. As root of the current folder of another user it becomes that user.
+func (t *topRun) enterSandbox(settings string, user *sandbox.User) error {
 	_ = time.Local.String() // loads the time zone, which is a file
 	if t.opts.noSandbox {
 		return nil
@@ -315,15 +328,11 @@ func (t *topRun) enterSandbox(settings string) error {
 	if t.live != nil {
 		p = t.live.policy
 	}
-	p.Write = append(p.Write, topFolders(settings)...)
-	var err error
-	if p.User, err = sandbox.OwnerOf("."); err == nil {
-		err = allowRules(&p, t.opts.rules)
-	}
-	if err != nil {
+	p.Write, p.User = append(p.Write, topFolders(settings, user)...), user
+	if err := allowRules(&p, t.opts.rules); err != nil {
 		return err
 	}
-	_, err = sandbox.Enter(p)
+	_, err := sandbox.Enter(p)
 	return err
 }
 
@@ -527,15 +536,17 @@ func (t *topRun) write(packets recent.Packets) (string, error) {
 // topSettings is the file of settings, in the folder that readTopSettings returns.
 const topSettings = "top.toml"
 
-// readTopSettings returns the folder of settings, which it makes, and the settings in it. remark
+// readTopSettings returns the folder of settings, which it makes if that is asked for, and the settings in it. remark
 // is why there are none, where there should be.
-func readTopSettings() (folder, text, remark string) {
+func readTopSettings(makes bool) (folder, text, remark string) {
 	folder, err := os.UserConfigDir()
 	if err != nil {
 		return "", "", ""
 	}
 	folder = filepath.Join(folder, "qsniff")
-	_ = os.MkdirAll(folder, 0o700) // if it fails, saveTopSettings returns the error
+	if makes {
+		_ = os.MkdirAll(folder, 0o700) // if it fails, saveTopSettings returns the error
+	}
 	text, err = cli.ReadFile(filepath.Join(folder, topSettings), cli.LongestConfig, "file of settings")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		remark = topSettings + ": " + err.Error()

@@ -3,12 +3,16 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"qsniff/internal/base/sandbox"
 	"qsniff/internal/test/tmuxtest"
 )
 
@@ -116,5 +120,38 @@ func TestTopRefuses(t *testing.T) {
 		"-i lo capture.pcap":        "not both",
 	} {
 		isRefused(t, "top "+args, want)
+	}
+}
+
+// TestTopFolders: as root of another user's folder, top keeps settings only where that user has them.
+func TestTopFolders(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("users are not changed here")
+	}
+	dir := t.TempDir()
+	user := &sandbox.User{UID: 65534, GID: 65534}
+	for _, tc := range []struct {
+		user *sandbox.User
+		uid  int
+		want []string
+	}{{nil, 0, []string{".", dir}}, {user, 0, []string{"."}}, {user, user.UID, []string{".", dir}}} {
+		if err := os.Chown(dir, tc.uid, tc.uid); err != nil {
+			t.Skip("only root may give a folder away")
+		}
+		if got := topFolders(dir, tc.user); !slices.Equal(got, tc.want) {
+			t.Errorf("%v, folder of %d\ngot  %q\nwant %q", tc.user, tc.uid, got, tc.want)
+		}
+	}
+}
+
+// TestNotes: each line that was kept is a line.
+func TestNotes(t *testing.T) {
+	var n notes
+	var out bytes.Buffer
+	n.Write([]byte("qsniff: load: sudo nft -f x\nqsniff: undo: "))
+	n.Write([]byte("sudo nft delete table inet qsniff\n"))
+	n.writeTo(errLines{&out})
+	if want := "qsniff: load: sudo nft -f x\nqsniff: undo: sudo nft delete table inet qsniff\n"; out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
 	}
 }

@@ -246,7 +246,7 @@ func (m *Model) verdict() (first, second string) {
 		first += fmt.Sprintf("; and %d more", n-1)
 	}
 	if m.hasRules(in) {
-		return levelStyle(in.Level).Render(first), m.effect(in) + "   Undo: sudo nft delete table inet qsniff"
+		return levelStyle(in.Level).Render(first), "Undo: sudo nft delete table inet qsniff   " + m.effect(in)
 	}
 	if m.opt.Asked.Written != "" && in.Level == flood.Alert && in.Advice.Rules != nil {
 		return levelStyle(in.Level).Render(first), "Do: " + m.opt.Asked.LoadNFT() + "   Undo: sudo nft delete table inet qsniff"
