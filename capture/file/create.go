@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"qsniff/internal/base/flock"
 )
@@ -55,7 +56,21 @@ func CreateFile(name string, replace bool) (*os.File, error) {
 
 // createNew creates a file where nothing has that name, not even a symbolic link.
 func createNew(name string) (*os.File, error) {
-	return os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		giveToCaller(f)
+	}
+	return f, err
+}
+
+// giveToCaller gives a new file to the user who called sudo: who captures as root reads the capture as that user. Where
+// that fails the file stays root's.
+func giveToCaller(f *os.File) {
+	uid, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 31)
+	gid, wrong := strconv.ParseUint(os.Getenv("SUDO_GID"), 10, 31)
+	if err == nil && wrong == nil && os.Geteuid() == 0 {
+		_ = f.Chown(int(uid), int(gid)) // some file systems have no owners
+	}
 }
 
 // CheckCreate returns the error with which CreateFile would fail, and leaves everything as it was.

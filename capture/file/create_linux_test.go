@@ -112,3 +112,29 @@ func TestCreateOnlyFiles(t *testing.T) {
 		t.Error("what the dangling link points to was made")
 	}
 }
+
+// TestCreateForCaller: under sudo a file belongs to the user who called it, and without to root.
+func TestCreateForCaller(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may give a file away")
+	}
+	for _, tc := range []struct {
+		name, uid, gid string
+		want           uint32
+	}{{"none", "", "", 0}, {"user", "65534", "65534", 65534}, {"no-number", "me", "65534", 0}, {"no-group", "65534", "", 0}} {
+		t.Setenv("SUDO_UID", tc.uid)
+		t.Setenv("SUDO_GID", tc.gid)
+		f, err := CreateFile(filepath.Join(t.TempDir(), tc.name), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := f.Stat()
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Sys().(*syscall.Stat_t).Uid; got != tc.want {
+			t.Errorf("%s\ngot  the file of %d\nwant %d", tc.name, got, tc.want)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func (i inside) Run() int {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(insideMemory)
 	os.Setenv("COLUMNS", "") // the width of pages is not the terminal's
-	for _, name := range []string{"QSNIFF_SERVERS", "QSNIFF_OWN", "SUDO_USER"} {
+	for _, name := range []string{"QSNIFF_SERVERS", "QSNIFF_OWN", "SUDO_USER", "SUDO_UID"} {
 		os.Unsetenv(name)
 	}
 	dir, err := os.MkdirTemp("", "qsniff-config-") // servers are not those of who runs the tests
