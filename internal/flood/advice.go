@@ -226,6 +226,9 @@ type Trial interface {
 	// Restart begins anew with the rules for the incident as it is now, after its kind
 	// changed.
 	Restart(in *Incident)
+	// Refit does the same if the limits of the rules for the incident as it is now are others, and reports whether
+	// they are.
+	Refit(in *Incident) bool
 	// Apply applies the rules to a packet to or from the target. proven reports whether
 	// its source (of a reflection: its receiver) proved its address; of replies at a
 	// victim, whether the victim had asked this server; of attempts to log in, whether

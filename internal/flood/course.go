@@ -234,7 +234,48 @@ func (c *course) addSecond(s *serverSecond, b *measure.Second) {
 	c.seconds++
 	c.summary.totals.Add(b)
 	c.summary.paneSeconds++
+	if c.seconds <= limitSeconds {
+		in.Stands = c.findLimit(s)
+	}
 }
+
+// findLimit returns what a server answers in a second that leaves requests unanswered; 0: it does not, or
+// that is unknown.
+func (c *course) findLimit(s *serverSecond) float64 {
+	t := &c.summary.totals
+	if c.family != ofQueries || s.server.IsOneWay(s.Now) || t.Packets == 0 || float64(t.Replies) >= answersNearlyAll*float64(t.Packets) {
+		return 0
+	}
+	if rate := float64(t.Replies) / c.seconds; rate >= leastLimit {
+		return rate
+	}
+	return 0 // it hangs, or rules are loaded that let it be asked by few
+}
+
+const (
+	// limitSeconds is for how long the limit of a server is looked for. Engines count over 30 or 60 s, and give all
+	// that in the first seconds of a flood. Later rules may be loaded: then replies are few because little comes.
+	limitSeconds = 60
+	// answersNearlyAll is the share of requests with a reply from which on no limit shows: the rules have the same
+	// figure for a server that refuses some.
+	answersNearlyAll = 0.9
+	// leastLimit is the smallest limit of a server, in requests a second. Chosen: engines have 30 and more.
+	leastLimit = 10
+)
+
+// refitRules lets the rules follow what was found of the server's limit, at the end of some seconds of the incident,
+// and reports whether they changed.
+func (c *course) refitRules(s *serverSecond) bool {
+	if c.trial == nil || c.seconds > limitSeconds || int(c.seconds)%refitEvery != 0 {
+		return false
+	}
+	c.updateTotals(s.secondEnd())
+	return c.trial.Refit(c.in)
+}
+
+// refitEvery is how many seconds of an incident pass between two looks at its rules. Chosen: each begins the trial
+// of new rules anew, and who loads them by hand needs no more often.
+const refitEvery = 5
 
 // meanRate returns the rate of the incident so far.
 func (c *course) meanRate() float64 { return measure.Share(c.packets, c.seconds) }
@@ -301,7 +342,7 @@ func (c *course) updateIncident(s *serverSecond, v verdict, rate float64) {
 		c.isDescribedAlone = true
 		c.describe(s, v)
 	}
-	if c.updateLeak() {
+	if refits, leaks := c.refitRules(s), c.updateLeak(); refits || leaks {
 		s.announce(in, Changes)
 	}
 	if in.Peak >= 2*c.announcedPeak {

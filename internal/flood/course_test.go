@@ -2,6 +2,7 @@ package flood
 
 import (
 	"testing"
+	"time"
 
 	"qsniff/dissect"
 	"qsniff/internal/track"
@@ -80,6 +81,7 @@ type trialLog struct{ junk, replies, wanted int }
 func (x *trialLog) Advise(*Incident)         {}
 func (x *trialLog) Try(*Incident) Trial      { return x }
 func (x *trialLog) Restart(*Incident)        {}
+func (x *trialLog) Refit(*Incident) bool     { return false }
 func (x *trialLog) Conclude(*Incident, bool) {}
 func (x *trialLog) Apply(s *track.Sighting, proven bool) {
 	switch {
@@ -156,5 +158,39 @@ func TestPaused(t *testing.T) {
 	}
 	if _, isOpen := at[290]; isOpen {
 		t.Error("the incident stays open")
+	}
+}
+
+// TestLimitOfServer: what a server answers in a flood that leaves most unanswered is its limit, one that answers all
+// showed none, and what it answers after a minute does not count.
+func TestLimitOfServer(t *testing.T) {
+	for _, x := range []struct {
+		name     string
+		limit    int // answers a second; 0: none
+		later    int // the same 100 s into the flood
+		from, to float64
+	}{{"all", 0, 0, 0, 0}, {"60 a second", 60, 60, 55, 66}, {"less later", 60, 5, 55, 66}, {"all later", 60, 10_000, 55, 66}} {
+		w := newWorld(1)
+		s := w.server(usual, 27015)
+		var second time.Duration
+		n := 0
+		if x.limit > 0 {
+			s.away = func(now time.Duration) bool {
+				if now.Truncate(sec) != second {
+					second, n = now.Truncate(sec), 0
+				}
+				n++
+				return n > x.limit && now < t0+100*sec || n > x.later && now >= t0+100*sec
+			}
+		}
+		w.daily(s, 2, 300*sec)
+		invent(w, s, 1000, t0, t0+150*sec)
+		w.run(300 * sec)
+		if len(w.incidents) != 1 {
+			t.Fatalf("%s: %d incidents", x.name, len(w.incidents))
+		}
+		if got := w.incidents[0].Stands; got < x.from || got > x.to {
+			t.Errorf("%s: a limit of %.1f/s, want %g to %g", x.name, got, x.from, x.to)
+		}
 	}
 }

@@ -194,6 +194,9 @@ type Incident struct {
 	GivesChallenges bool
 	Gated           dissect.Asked // what the server gives only for a challenge, as far as it showed before the detection
 	Answered        float64       // replies for each request of any kind, challenges included, at most 1; -1: only one direction was captured
+	// Stands is how many requests a second the server answered in the first limitSeconds of the incident, where
+	// it left others unanswered: what it can give. 0: it answered nearly all, or that is unknown.
+	Stands float64
 	// Served is the share of the requests of clients that had proved their address, or did by them, that got
 	// what they asked for; -1: no client proved one.
 	Served    float64

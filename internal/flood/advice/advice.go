@@ -252,6 +252,20 @@ func (t *trial) Restart(in *flood.Incident) {
 	t.advisor.Advise(in)
 }
 
+// Refit begins anew if the caps of the rules for the incident as it is now differ much from those that are tried.
+func (t *trial) Refit(in *flood.Incident) bool {
+	p := t.advisor.newPlan(in)
+	is, was := p.findRule(lineFirst), t.attempts[0].plan.findRule(lineFirst)
+	if is == nil || was == nil {
+		return false
+	}
+	if n, old := is.limit.packets, was.limit.packets; 2*n > old && 2*old > n {
+		return false
+	}
+	t.Restart(in)
+	return true
+}
+
 // Conclude writes the advice with what was measured and ends the trial.
 func (t *trial) Conclude(in *flood.Incident, blind bool) {
 	all := t.conclude(blind, in.End)

@@ -278,6 +278,8 @@ const (
 	// capUnknown is the cap where a protocol declares none: what a server stands if an
 	// answer costs it no more than a challenge.
 	capUnknown = 300
+	// capLeast is the smallest cap. Chosen: engines have limits of 30 a second and more.
+	capLeast = 10
 	// capVictim is the detector's victim_burst, replies in one second.
 	capVictim = 200
 	// capMost is the largest cap: above it, rounding the cost of a packet, a whole number
@@ -285,9 +287,10 @@ const (
 	capMost = 100_000
 )
 
-// capRate returns the limit for all sources together: what the server stands, or capBaselines
+// capRate returns the limit for all sources together: what servers of the protocol stand, or capBaselines
 // times the baseline if that is more. A cap above a quarter of the flood's peak is lowered to
-// that quarter, but not below four times the baseline, or 10.
+// that quarter, but not below four times the baseline, or capLeast. Where the server showed what it
+// answers at most, the cap is below that.
 func (p *plan) capRate(in *flood.Incident) rateLimit {
 	base := float64(capUnknown)
 	switch {
@@ -299,10 +302,21 @@ func (p *plan) capRate(in *flood.Incident) rateLimit {
 	usual := orZero(in.Baseline)
 	n := max(base, capBaselines*usual)
 	if peak := orZero(in.Peak); peak > 0 && n > peak/4 {
-		n = max(peak/4, 4*usual, 10)
+		n = max(peak/4, 4*usual, capLeast)
 	}
-	packets := int64(roundUp(min(n, capMost)))
+	n = roundUp(min(n, capMost))
+	if in.Stands > 0 {
+		n = min(n, leftByLimit(in.Stands, usual))
+	}
+	packets := int64(n)
 	return rateLimit{packets, time.Second, 2 * packets}
+}
+
+// leftByLimit returns the cap at a server that answers no more than so many requests a second. What passes the cap must
+// leave room for those who bring challenges back and for clients that pass before it: the usual queries, each with its
+// echo, and no less than a quarter of the limit. A quarter of it is left to the cap as well.
+func leftByLimit(limit, usual float64) float64 {
+	return max(roundDown(max(min(limit-2*usual, limit*3/4), limit/4)), capLeast)
 }
 
 // orZero returns x, or 0 where the capture could not give it.
@@ -322,6 +336,15 @@ func roundUp(x float64) float64 {
 			}
 		}
 	}
+}
+
+// roundDown returns x without what is after its first digit.
+func roundDown(x float64) float64 {
+	ten := 1.0
+	for 10*ten <= x {
+		ten *= 10
+	}
+	return math.Floor(x/ten) * ten
 }
 
 // planner makes the plans for one incident.

@@ -279,6 +279,42 @@ func TestOrder(t *testing.T) {
 		ClientLost: 1})
 }
 
+// TestCapBelowLimit: where a server showed what it answers at most, what passes the cap leaves room for those who
+// bring challenges back.
+func TestCapBelowLimit(t *testing.T) {
+	for _, x := range []struct {
+		stands, usual float64
+		want          int64
+	}{
+		{0, 10, 300}, {60, 0, 40}, {60, 10, 40}, {60, 20, 20}, {60, 40, 10}, {400, 10, 300}, {199, 10, 100}, {5000, 10, 300},
+	} {
+		in := adviceIncident("flood_spoofed")
+		in.Peak, in.Stands, in.Baseline = 4000, x.stands, x.usual
+		p := advisor.newPlan(in)
+		if got := p.findRule(lineFirst).limit.packets; got != x.want {
+			t.Errorf("a server that answers %g/s, asked %g/s usually: a cap of %d, want %d", x.stands, x.usual, got, x.want)
+		}
+	}
+}
+
+// TestRefit: a trial begins anew where the cap would be half of what it tries, and goes on else.
+func TestRefit(t *testing.T) {
+	in := adviceIncident("flood_spoofed")
+	in.Peak = 4000
+	tr := newTrial(in)
+	was := tr.attempts[0].plan.findRule(lineFirst).limit.packets
+	for _, x := range []struct {
+		stands float64
+		want   bool
+	}{{0, false}, {300, false}, {100, true}, {100, false}, {0, true}} {
+		in.Stands = x.stands
+		if got := tr.Refit(in); got != x.want {
+			t.Errorf("a limit of %g/s, and a cap of %d: begins anew: %v", x.stands, was, got)
+		}
+		was = tr.attempts[0].plan.findRule(lineFirst).limit.packets
+	}
+}
+
 // TestTablesFull: sources that the set has no room for pass, until others have been
 // idle for a minute. Clients beyond the table are said to be more.
 func TestTablesFull(t *testing.T) {

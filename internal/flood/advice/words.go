@@ -229,6 +229,10 @@ func (p *plan) capWords(in *flood.Incident) []string {
 	if usual := orZero(in.Baseline); usual >= 0.1 && usual < n {
 		s += fmt.Sprintf(", about %s times the %s of before the flood", formatRough(n/usual), formatRough(usual))
 	}
+	if in.Stands > 0 && p.kind != flood.ReplyFloodVictim {
+		s += fmt.Sprintf("; the server answered %s requests a second and left others unanswered, so that more would crowd out those who bring challenges back",
+			formatRough(in.Stands))
+	}
 	s += "."
 	if peak := orZero(in.Peak); peak > n && !p.isVetoed {
 		s += fmt.Sprintf(" At the flood's peak of %s a second it lets 1 of %s through, of real clients' first queries too:"+
