@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"net/netip"
 	"time"
 
@@ -18,13 +19,14 @@ import (
 // an echo. An attacker who wants a flood to be taken for echoes has to have each packet preceded by its
 // like from the victim; and echoes are counted, as traffic of another protocol.
 //
-// A server that answered an open request is no echo: requests to it are not kept, and most of a flood takes
-// two comparisons.
+// A server that answered an open request is no echo, nor is one that sent back none of quietAfter requests:
+// requests to it are not kept, and most of a flood takes three comparisons. When a server that had been quiet
+// sends what may be an echo, that one is not told, and requests to it are kept again.
 type echoes struct {
-	table   []openRequest       // by a hash of the addresses, without direction; nil before the first request
-	tags    [echoPlaces]uint16  // of the senders of these requests, so that most of a flood reads none of them
-	servers [echoServers]uint64 // endBits of servers that answered, by serverAt
-	pairs   pairing             // gets each request that is none
+	table   []openRequest            // by a hash of the addresses, without direction; nil before the first request
+	tags    [echoPlaces]uint16       // of the senders of these requests, so that most of a flood reads none of them
+	servers [echoServers]askedServer // by serverAt
+	pairs   pairing                  // gets each request that is none
 
 	// The result for the item at work, which two stages ask for.
 	index  int32
@@ -42,14 +44,26 @@ type openRequest struct {
 	b        [echoBytes]byte
 }
 
+// askedServer is a server as echoes knows it.
+type askedServer struct {
+	end   uint64 // endBits
+	times uint32 // requests since it is known, up to quietAfter; hasAnswered
+}
+
+// hasAnswered is the askedServer.times of a server that answered a request.
+const hasAnswered = math.MaxUint32
+
 const (
+	// limit: quietAfter is how many requests a server gets without an echo until none is kept. Chosen: an echo
+	// service sends back each of them at once.
+	quietAfter = 1000
 	// limit: echoPlaces is the room of a partition, 4 KB: 1,024 requests in all. A newer request takes the place
 	// of an older one.
 	echoPlaces = 1 << 6
 	// limit: echoBytes is how much of a request is compared. Chosen: A2S_INFO with its challenge has 29 bytes.
 	echoBytes = 29
-	// limit: echoServers is how many servers that answered are kept; a newer one takes the place of an
-	// older one. Chosen: more than a host has, and 512 bytes.
+	// limit: echoServers is how many servers are known; a newer one takes the place of an older one. Chosen:
+	// more than a host has, and 1 KB.
 	echoServers = 1 << 6
 	// limit: echoWindow is how long a request is open. Chosen: longer than any round trip, and shorter than
 	// the intervals at which two servers ask each other.
@@ -82,21 +96,28 @@ func (e *echoes) take(now *current, it *item) bool {
 	x, tag := &e.table[place], &e.tags[place]
 	to := endBits(it.Dst)
 	e.index, e.frame = now.index, it.frame
+	from, target := endBits(it.Src), e.serverAt(to)
 	mayEcho := *tag == endTag(to)
-	if !mayEcho && *e.serverAt(to) == to {
-		e.isEcho = false
-		e.pairs.addRequest(it, to)
-		return false
-	}
-	from := endBits(it.Src)
 	e.isEcho = mayEcho && x.from == to && x.to == from && it.age-x.age <= int64(echoWindow) &&
 		it.Wire >= int(x.wire) && len(it.Payload) >= int(x.n) && bytes.Equal(it.Payload[:x.n], x.b[:x.n])
+	if sender := e.serverAt(from); sender.end == from && (e.isEcho || sender.times == quietAfter) {
+		sender.times = 0
+	}
 	if e.isEcho {
 		e.asked = uint32(x.wire)
 		x.from, x.to = 0, 0 // one datagram is the echo of a request
 		return true
 	}
-	e.pairs.addRequest(it, to)
+	e.pairs.addRequest(it, from, to)
+	if target.end != to {
+		*target = askedServer{end: to}
+	}
+	if target.times >= quietAfter && !mayEcho {
+		return false
+	}
+	if target.times < quietAfter {
+		target.times++
+	}
 	*tag = endTag(from)
 	x.from, x.to, x.age = from, to, it.age
 	x.wire, x.n = uint16(it.Wire), uint8(copy(x.b[:], it.Payload))
@@ -111,12 +132,12 @@ func (e *echoes) close(it *item) {
 	server := endBits(it.Src)
 	if x := &e.table[it.pair%echoPlaces]; x.from == endBits(it.Dst) && x.to == server {
 		x.from, x.to = 0, 0
-		*e.serverAt(server) = server
+		*e.serverAt(server) = askedServer{server, hasAnswered}
 	}
 }
 
 // serverAt returns the place of a server in servers.
-func (e *echoes) serverAt(end uint64) *uint64 {
+func (e *echoes) serverAt(end uint64) *askedServer {
 	return &e.servers[(end^end>>32)*0x9e3779b97f4a7c15>>58]
 }
 

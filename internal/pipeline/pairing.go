@@ -59,8 +59,8 @@ func (p *pairing) find(client, server uint64) (*pairedFlow, *askedOf) {
 	return &p.table[(client^client>>29^s)*odd>>57], &p.servers[s>>58]
 }
 
-// addRequest counts a request to server.
-func (p *pairing) addRequest(it *item, server uint64) {
+// addRequest counts a request that client sent to server; both are endBits.
+func (p *pairing) addRequest(it *item, client, server uint64) {
 	if it.weight > 1 {
 		return // a sample, as is known
 	}
@@ -71,7 +71,6 @@ func (p *pairing) addRequest(it *item, server uint64) {
 	if p.table == nil {
 		p.table = make([]pairedFlow, pairPlaces)
 	}
-	client := endBits(it.Src)
 	x, s := p.find(client, server)
 	if s.server != server {
 		*s = askedOf{server: server}

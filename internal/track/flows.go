@@ -129,9 +129,9 @@ func (f *Flows) find(server netip.AddrPort, client netip.Addr) *flow {
 	return f.last.flow
 }
 
-// add adds the flow that was last looked for and not found. If there is no room the oldest is
+// add adds the flow with key, which was last looked for and not found. If there is no room the oldest is
 // evicted, but the maxSpared oldest are added again if they came again.
-func (f *Flows) add() *flow {
+func (f *Flows) add(key *flowKey) *flow {
 	for n := 0; f.table.IsFull(); n++ {
 		first := f.table.First()
 		if n == maxSpared || !f.cameAgain.has(first) {
@@ -147,7 +147,7 @@ func (f *Flows) add() *flow {
 	}
 	l := &f.last
 	number, e := f.append(l.hash, 0)
-	e.Key.set(l.server, l.client)
+	e.Key = *key
 	l.number, l.flow = number, &e.Val
 	return l.flow
 }
@@ -186,7 +186,7 @@ func (f *Flows) RecallSender(c *dissect.Context) { c.FromServer = f.Get(c.Src, c
 func (f *Flows) Learn(server netip.AddrPort, client netip.Addr, l dissect.FlowFacts) {
 	v := f.find(server, client)
 	if v == nil {
-		v = f.add()
+		v = f.add(&f.last.key)
 	} else {
 		f.cameAgain.put(f.last.number, true)
 	}
@@ -228,7 +228,7 @@ func (f *Flows) LearnRequest(s *Search, asks dissect.Asked, proto uint8) bool {
 	v := l.flow
 	switch {
 	case v == nil: // what is added now is not read: it is not in the processor's cache yet
-		v = f.add()
+		v = f.add(&s.key)
 	case v.flags&isForeign != 0:
 		return false
 	default:
