@@ -145,7 +145,7 @@ type Incident struct {
 	Joins float64
 	// MorePorts are those of the network's servers, besides that of Target, that get the same.
 	MorePorts []uint16
-	Class     *other.Class // of the packets of an OtherFlood; else nil
+	Class     *other.Class // of the packets of an OtherFlood, and of a Reflection by a server of another game; else nil
 	Start     int64        // of the first second that qualified
 	Detected  int64        // when a verdict had held long enough
 	End       int64        // of the last second that qualified; 0: not over
@@ -160,12 +160,12 @@ type Incident struct {
 	Baseline float64
 	Requests uint64
 	Replies  uint64
-	// Packets and PeakBytes are of an OtherFlood: all that it counts, and the bytes of the
+	// Packets and PeakBytes are of one with a Class: all that it counts, and the bytes of the
 	// second with most.
 	Packets   uint64
 	PeakBytes uint64
 	Viewed    uint64 // of how many of its packets the sources were looked at
-	BytesIn   uint64 // of payload, to the target; of an OtherFlood with all headers from IP's on
+	BytesIn   uint64 // of payload, to the target; of one with a Class with all headers from IP's on
 	BytesOut  uint64 // and from it
 	// Sources is an estimate, SourcesError its standard error as a share of it, with the sources from
 	// before Start in what it was counted with.

@@ -31,7 +31,7 @@ func newOthers(b *book, servers *servers, size float64) *others {
 
 func limitsOfOthers(lim *Thresholds) other.Limits {
 	return other.Limits{Scale: lim.OtherScale, Factor: lim.OtherFactor, Fast: lim.FastTicks, Slow: lim.SlowTicks,
-		Quiet: lim.Quiet.Seconds(), Share: liveShare}
+		Quiet: lim.Quiet.Seconds(), Share: liveShare, Each: lim.FewUnproven, FewShare: lim.FewShare, FewFactor: lim.SlowFactor}
 }
 
 // Know tells the detector at which ports servers are met, and which messages of other games
@@ -133,7 +133,7 @@ func (x *others) isOfAsker(h *other.Host, c *other.Class, s *other.Spell) bool {
 
 // begin opens an incident, if there is room.
 func (x *others) begin(h *other.Host, c *other.Class, s *other.Spell) bool {
-	in := x.openIncident(targetOf(h, c, s), OtherFlood, ofOthers, s.Start)
+	in := x.openIncident(targetOf(h, c, s), x.kindOf(c, s), ofOthers, s.Start)
 	if in == nil {
 		return false
 	}
@@ -146,6 +146,15 @@ func (x *others) begin(h *other.Host, c *other.Class, s *other.Spell) bool {
 	x.advisor.Advise(in)
 	x.announce(in, Begins)
 	return true
+}
+
+// kindOf returns the kind of a flood: that of few sources with a new port for most messages, which are sent
+// more than comes from them, is a reflection, and the sources are its victims.
+func (x *others) kindOf(c *other.Class, s *other.Spell) Kind {
+	if s.Fast.IsOdd && s.Fast.Gain >= x.lim.Amplified {
+		return Reflection
+	}
+	return OtherFlood
 }
 
 // targetOf is the port that nearly all goes to, or the host.
@@ -248,6 +257,10 @@ func (x *others) describe(in *Incident, c *other.Class, s *other.Spell) {
 	if c.Handshakes && !s.Blind {
 		in.Features = append(in.Features, FeatureValue{completed, min(1, measure.Share(float64(s.Completed), float64(s.Packets)))})
 	}
+	if s.Fast.Gain > 0 {
+		in.Features = append(in.Features, FeatureValue{measure.Meanings[measure.Gain].Name, s.Fast.Gain})
+		in.BytesOut = max(in.BytesOut, s.Fast.Out)
+	}
 	writeOtherEvidence(in, c, s, end)
 }
 
@@ -255,6 +268,9 @@ func (x *others) describe(in *Incident, c *other.Class, s *other.Spell) {
 func writeOtherEvidence(in *Incident, c *other.Class, s *other.Spell, end int64) {
 	var e sentences
 	whole := e.within(span{in.Start, end})
+	if in.Kind == Reflection {
+		whole.add("the server is a reflector: it sends few addresses %s the bytes that come in their names", times(s.Fast.Gain))
+	}
 	whole.add("%s in the busiest second (%s), %s; usual are %s/s", digits.Counted(uint64(s.Peak), "packet"), c.Says, bytesOf(s.PeakOf), count(s.Usual))
 	whole.add("%s; %s in the mean, with headers from IP's on", aim(in, c, s), digits.Counted(s.Bytes/max(s.Packets, 1), "byte"))
 	switch {
@@ -300,6 +316,9 @@ func otherRule() RuleDoc {
 	}}
 	for _, c := range other.Groups() {
 		r.Needs = append(r.Needs, NeedDoc{c.Group, "packets/s: " + c.Says, needsAtLeast, "other_scale", c.Least})
+		if c.FromFew > 0 {
+			r.Needs = append(r.Needs, NeedDoc{c.Group, "packets/s: " + c.Says + ", at one port, where few sources send few_share of it and few_unproven or more each; then slow_factor times the usual rate are enough", needsAtLeast, "other_scale", c.FromFew})
+		}
 		if c.AtServers > 0 {
 			r.Needs = append(r.Needs, NeedDoc{c.Group, "packets/s: " + c.Says + ", most of them to ports of game servers, or nearly all to one other port than 80, 443, 8080 and 8443", needsAtLeast, "other_scale", c.AtServers})
 		}

@@ -253,6 +253,55 @@ func TestOthersFound(t *testing.T) {
 	}
 }
 
+// TestOthersOfFew: below the rate of a flood from many, few sources that are faster than clients are one, and a
+// reflection if the server sends them more than it gets from ever new ports; people who share an address, a
+// panel that asks many servers, and a crowd are none.
+func TestOthersOfFew(t *testing.T) {
+	const last, long = 140 * sec, 15 * sec
+	ask := strange{what: track.IsOther, class: 1, bytes: 30, size: 58}
+	answer := strange{what: track.IsOther, class: 2, bytes: 900, size: 928}
+	for _, tc := range []struct {
+		says    string
+		sources int
+		ports   int // of each: 0: ever new ones
+		servers int
+		want    string
+	}{
+		{"two victims", 2, 0, 1, "reflection"},
+		{"one bot", 1, 1, 1, "other_flood"},
+		{"forty people at one address", 1, 40, 1, ""},
+		{"forty people", 40, 1, 1, ""},
+		{"a panel of forty servers", 1, 1, 40, ""},
+	} {
+		w := newOtherWorld(1, last)
+		w.daily(w.server(usual, 27015), 2, last)
+		host := w.parse(usual)
+		w.every(40, t0, t0+long, func(i int) {
+			c, port := w.client(70_000+i%tc.sources).host, uint16(20_000+i)
+			if tc.ports > 0 {
+				port = uint16(20_000 + i%tc.ports)
+			}
+			at := uint16(27960 + i%tc.servers)
+			w.pass(c, port, host, at, ask)
+			w.pass(host, at, c, port, answer)
+		})
+		w.run(last)
+		got := ""
+		for _, in := range w.incidents {
+			got += in.Kind.String()
+			if d := time.Duration(in.Detected - dawn.UnixNano()); d > t0+6*sec || in.Level != Alert {
+				t.Errorf("%s: %s detected after %v", tc.says, in.Level, d-t0)
+			}
+			if amp := in.Feature("amp"); amp < 29 || amp > 31 || in.BytesOut < 400_000 || in.BytesOut > 600*900 {
+				t.Errorf("%s: %g times, %d bytes out, want 30 times and 540,000", tc.says, amp, in.BytesOut)
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.says, got, tc.want)
+		}
+	}
+}
+
 // TestOthersTogether: what belongs to a flood that is found is not another one.
 func TestOthersTogether(t *testing.T) {
 	const last = 150 * sec

@@ -59,7 +59,7 @@ func (a *Advisor) newPlans(in *flood.Incident) []plan {
 	end := in.Target.End.Addr().Unmap().WithZone("")
 	p := plan{id: in.ID, detected: in.Detected, kind: in.Kind, target: netip.AddrPortFrom(end, in.Target.End.Port()), net: networkOf(in, end), ports: slices.Clone(in.MorePorts),
 		catalog: a.catalogOf(in.Proto), expiry: a.expiry, own: in.Own, isTCP: in.Target.TCP, isIPv6: end.Is6()}
-	if in.Class != nil && end.IsValid() {
+	if in.Class != nil && in.Kind == flood.OtherFlood && end.IsValid() {
 		p.addClass(in)
 		return []plan{p}
 	}
@@ -154,7 +154,7 @@ func (p *plan) addVictims(in *flood.Incident) {
 	if p.nameSources(in); p.numNames > 0 {
 		p.addRule(lineVictims, rateLimit{1, time.Second, 5})
 	}
-	if p.numNames == 0 || p.numNetworks == 0 && in.Sources > 2*float64(p.numNames) {
+	if in.Class == nil && (p.numNames == 0 || p.numNetworks == 0 && in.Sources > 2*float64(p.numNames)) {
 		p.addRule(lineOthers, rateLimit{5, time.Second, 30})
 	}
 }
@@ -418,7 +418,9 @@ func (x *planner) addPlans() {
 		x.add(each)
 	case flood.Reflection:
 		x.add(func(p *plan) { p.addVictims(in) })
-		x.add(func(p *plan) { p.addRule(lineOthers, rateLimit{5, time.Second, 30}) })
+		if in.Class == nil { // of another game's replies no forms are known
+			x.add(func(p *plan) { p.addRule(lineOthers, rateLimit{5, time.Second, 30}) })
+		}
 	case flood.ReplyFloodVictim:
 		x.add(func(p *plan) { p.addRule(lineUnasked, p.capRate(in)) })
 	case flood.JunkFlood:

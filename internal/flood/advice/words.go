@@ -26,7 +26,7 @@ func (p *plan) paragraphs(in *flood.Incident) []string {
 	case flood.FloodSuspect:
 		return p.suspectWords(in)
 	case flood.Reflection:
-		return p.reflectionWords()
+		return p.reflectionWords(in)
 	case flood.ReplyFloodVictim:
 		return p.victimWords(in)
 	case flood.ChallengeBypass:
@@ -254,7 +254,7 @@ func (p *plan) suspectWords(in *flood.Incident) []string {
 		" real.", p.settings(in)}
 }
 
-func (p *plan) reflectionWords() []string {
+func (p *plan) reflectionWords(in *flood.Incident) []string {
 	s := "Somebody sends queries in the name of the victim, and this server sends it the answers. Stop feeding it:"
 	if p.hasRule(lineVictims) {
 		s += " what goes to the addresses below is cut to one packet a second for all of them together, " + p.duration() + "."
@@ -262,8 +262,11 @@ func (p *plan) reflectionWords() []string {
 	if p.hasRule(lineOthers) {
 		s += " Every other host gets five answers a second, thirty at once; a visitor asks three questions."
 	}
-	return []string{s, "The victim's address is not the sender's: do not report it, and drop nothing that it sends.",
-		p.operator.Reflected}
+	cure := p.operator.Reflected
+	if in.Class != nil {
+		cure = "Servers of that game answer anybody at once. What they can do by themselves, their manual says: a shorter reply is worth less to the attacker."
+	}
+	return []string{s, "The victim's address is not the sender's: do not report it, and drop nothing that it sends.", cure}
 }
 
 func (p *plan) victimWords(in *flood.Incident) []string {

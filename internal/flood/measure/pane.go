@@ -319,14 +319,56 @@ type Senders struct {
 // NewSenders returns room for the n busiest.
 func NewSenders(n int) *Senders { return &Senders{top: sketch.NewTop[track.Host, Activity](n)} }
 
-// Add counts a packet of the source with that hash.
-func (x *Senders) Add(k Key, s *track.Sighting, source uint64, now int32) {
+// Add counts a packet of the source with that hash. place is another hash of the source, by which AddReply
+// finds it, or the same.
+func (x *Senders) Add(k Key, s *track.Sighting, source, place uint64, now int32) {
 	x.Packets++
 	x.distinct.Add(source)
-	if v := x.top.Add(&s.Src, source); v != nil {
+	if v := x.top.Add(&s.Src, place); v != nil {
 		v.recordPacket(s.TTL, k.HashPort(s.SrcPort), now)
+		v.bytesIn += s.Bytes
 	}
 }
+
+// AddReply counts a datagram to a host if it is among the busiest.
+func (x *Senders) AddReply(s *track.Sighting, place uint64) {
+	if v, _, _ := x.top.Find(s.Dst, place); v != nil {
+		v.bytesOut += s.Bytes
+	}
+}
+
+// Fast describes the hosts that send some packets faster than clients do.
+type Fast struct {
+	Share float64 // of the packets
+	Gain  float64 // bytes that they were sent for each that came in their names; 0: none, or unknown
+	Out   uint64  // all of these bytes
+	IsOdd bool    // the busiest has a new port for most of its packets
+}
+
+// Faster describes those of the busiest that sent least packets a second or more each where all hosts together
+// send rate. An address whose ports come again seems to be shared by a client at each of them, and is faster
+// only if these send half of least.
+func (x *Senders) Faster(rate, least float64) (f Fast) {
+	n, most, in := uint32(0), uint32(0), 0.0
+	x.top.Each(func(it *sketch.Item[track.Host, Activity], low, _ uint32) {
+		h := &it.Value
+		each, ports := Share(float64(low), float64(x.Packets))*rate, float64(h.Ports.Count())
+		isShared := ports >= natPorts && ports < portsCounted && float64(low) >= 1.3*ports
+		if each < least || isShared && each < ports*least/2 {
+			return
+		}
+		if low > most {
+			most, f.IsOdd = low, ports >= natPorts && ports >= mostPorts*min(float64(low), portsCounted)
+		}
+		n, in, f.Out = n+low, in+float64(h.bytesIn), f.Out+uint64(h.bytesOut)
+	})
+	f.Share, f.Gain = Share(float64(n), float64(x.Packets)), Share(float64(f.Out), in)
+	return f
+}
+
+// mostPorts is which part of its packets a host with a new port for most of them has ports for: as in the rule
+// on reflection (BiggestPortsEach).
+const mostPorts = 0.6
 
 // Reset forgets all of them.
 func (x *Senders) Reset() {

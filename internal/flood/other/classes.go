@@ -21,6 +21,9 @@ type Class struct {
 	Why   string
 	// AtServers is the same of what goes to ports of game servers; 0: as elsewhere.
 	AtServers float64
+	// FromFew is the same of what goes to one port where few sources, each faster than a client, send most
+	// of it; 0: as elsewhere.
+	FromFew float64
 	// Sessions: packets of flows in which the host sends as well do not count.
 	Sessions bool
 	TCP      bool // its ports are TCP's; else UDP's
@@ -118,6 +121,10 @@ var own = [ownClasses]Class{
 // bring some tens, and 100 queries made one vanish from lists (burst_rate).
 const leastForeign = 100
 
+// fewForeign is the same where few sources send most of it: as slow_rate of queries, what GoldSource answers
+// in all by default. Clients ping a server that their list shows once a second.
+const fewForeign = 30
+
 // classOf returns the class of an amplifier's replies.
 func (a *amplifier) class() Class {
 	return Class{Name: "amplified_" + a.name, Group: "amplified", Says: fmt.Sprintf("%s replies from port %d", a.says, a.port),
@@ -141,9 +148,11 @@ func (a *amplifier) exception() string {
 // foreignClass returns the class of a message of another game.
 func foreignClass(f *dissect.ForeignType) Class {
 	c := Class{Name: f.Name, Group: "foreign", Says: f.Says, Means: "a server of another game is asked, or joined, more often than clients do",
-		Least: leastForeign, Why: "100 queries made a server vanish from lists", Ports: true, Source: f.Source, Wire: f.Wire}
+		Least: leastForeign, Why: "100 queries made a server vanish from lists", FromFew: fewForeign, Ports: true,
+		Source: f.Source, Wire: f.Wire}
 	switch {
 	case f.Reply:
+		c.FromFew = 0
 		c.Means, c.Sessions = "servers of another game are made to answer this host, which did not ask", true
 		c.Advice = []string{"The sources are servers that were asked in this host's name: do not block them one by one.", atProvider}
 	case f.Joins:

@@ -21,6 +21,7 @@ type Spell struct {
 	Blind   bool  // the host was not seen to send anything
 	// Completed is how many handshakes were completed meanwhile.
 	Completed uint64
+	Fast      measure.Fast // sources of most of it, where these are faster than clients
 	// Rate and Amount are packets and bytes of the last second that qualified.
 	Rate, Amount uint64
 
@@ -51,6 +52,9 @@ type Limits struct {
 	Fast, Slow int     // seconds a flood must last, of quickRate times its least rate, and below
 	Quiet      float64 // seconds without one that end it
 	Share      float64 // of its mean rate that it lives by
+	// Of messages of other games: packets/s of a source that is faster than a client, the share of few such
+	// sources, and times the usual rate where they have that.
+	Each, FewShare, FewFactor float64
 }
 
 const (
@@ -116,6 +120,10 @@ func (t *Table) judge(h *Host, class int, s *Spell, nanos int64, lim *Limits) {
 	if class == synClass && (2*h.toServers > n.packets || s.isAtService()) {
 		least = c.AtServers * lim.Scale
 	}
+	factor := lim.Factor
+	if float64(n.packets) >= c.FromFew*lim.Scale && s.isFromFew(c, float64(n.packets), lim) {
+		least, factor = c.FromFew*lim.Scale, lim.FewFactor
+	}
 	blind := c.Sessions && h.isBlind(t.now)
 	if blind {
 		least *= BlindFactor
@@ -125,7 +133,7 @@ func (t *Table) judge(h *Host, class int, s *Spell, nanos int64, lim *Limits) {
 			return
 		}
 	}
-	isOver := float64(n.packets) >= max(least, lim.Factor*s.Usual)
+	isOver := float64(n.packets) >= max(least, factor*s.Usual)
 	switch {
 	case s.open:
 		t.live(h, class, s, nanos, lim, least)
@@ -160,6 +168,20 @@ func (t *Table) judge(h *Host, class int, s *Spell, nanos int64, lim *Limits) {
 			t.drop(s)
 		}
 	}
+}
+
+// isFromFew reports whether few sources send most of a class, each faster than a client, and nearly all to
+// one port. If so, it sets the spell's Fast.
+func (s *Spell) isFromFew(c *Class, rate float64, lim *Limits) bool {
+	if _, atPort := s.Port(); c.FromFew == 0 || atPort < PortShare {
+		return false
+	}
+	fast := s.view.Faster(rate, lim.Each)
+	if fast.Share < lim.FewShare {
+		return false
+	}
+	s.Fast = fast
+	return true
 }
 
 // isAtService reports whether nearly all goes to one port that is none of the web: what crowds load is

@@ -238,7 +238,7 @@ func (t *Table) Sight(s *track.Sighting, key measure.Key) (isNamed bool) {
 		}
 	case track.IsReply, track.IsChallenge, track.IsPart:
 		if k := t.find(&s.Src); k != nil {
-			t.countSent(k)
+			t.countSent(k, s)
 		}
 		return false
 	case track.IsUnreachable: // it goes to who sent what it quotes
@@ -248,13 +248,13 @@ func (t *Table) Sight(s *track.Sighting, key measure.Key) (isNamed bool) {
 		return false
 	}
 	if k := t.find(&s.Src); k != nil {
-		t.countSent(k)
+		t.countSent(k, s)
 		t.noteSession(k, s)
 	}
 	k := t.find(&s.Dst)
 	if k == nil {
-		if !t.isToServer(s) {
-			return false
+		if !t.isToServer(s) { // what a server of another game answers is nobody's junk
+			return t.isReply(s) && t.find(&s.Src) != nil
 		}
 		k = t.learn(&s.Dst)
 	}
@@ -313,7 +313,7 @@ func (t *Table) count(k *known, class int, s *track.Sighting) {
 	k.countLead(class, s)
 	if h := k.heavy; h != nil {
 		t.countAt(h, class, s)
-	} else if k.others >= promote {
+	} else if k.others >= promote || k.leads[0].packets >= promoteFew && t.classes[k.lead].FromFew > 0 {
 		t.watch(k, s)
 	}
 	if n := uint64(k.others); n > t.Peak.Packets && !k.isUncounted {
@@ -325,11 +325,12 @@ func (t *Table) count(k *known, class int, s *track.Sighting) {
 }
 
 // countAt counts a packet to a host that is watched closely. Once there are promote of its
-// class in a second, their sources are counted one by one.
+// class in a second, or promoteFew of one of which few sources may send most, their sources are counted one
+// by one.
 func (t *Table) countAt(h *Host, class int, s *track.Sighting) {
 	x := &h.spells[class]
-	if x.view == nil && h.now[class].packets == promote-1 {
-		x.view = t.takeView()
+	if x.view == nil && (h.now[class].packets == promote-1 || h.now[class].packets == promoteFew-1 && t.classes[class].FromFew > 0) {
+		t.openView(h, class)
 	}
 	h.count(class, s, t.key)
 	if class == synClass && t.serverPorts.has(s.DstPort) {
@@ -337,14 +338,29 @@ func (t *Table) countAt(h *Host, class int, s *track.Sighting) {
 	}
 }
 
+// openView begins to count the sources of a class, if there is a view left.
+func (t *Table) openView(h *Host, class int) {
+	h.spells[class].view = t.takeView()
+	if t.classes[class].FromFew > 0 {
+		h.asked = class
+	}
+}
+
 // countError counts an ICMP error about something that the host sent, or did not.
 func (t *Table) countError(k *known, s *track.Sighting) { t.count(k, icmpClass, s) }
 
-// countSent counts what a host sends.
-func (t *Table) countSent(k *known) {
+// countSent counts what a host sends, and what of it goes to the busiest sources of a message of another game.
+func (t *Table) countSent(k *known, s *track.Sighting) {
 	k.lastOut = t.now
-	if k.heavy != nil {
-		k.heavy.sent++
+	h := k.heavy
+	if h == nil {
+		return
+	}
+	h.sent++
+	if h.asked != 0 && s.Flags&track.Connection == 0 {
+		if x := &h.spells[h.asked]; x.view != nil {
+			x.view.AddReply(s, t.key.HashHost(&s.Dst))
+		}
 	}
 }
 
@@ -374,7 +390,7 @@ func (t *Table) watch(k *known, s *track.Sighting) {
 	}
 	*h = Host{Addr: host, slot: h.slot, born: t.now, lastIn: t.now, known: k}
 	h.now[k.lead], h.spells[k.lead].before = k.leads[0], k.leads[1]
-	h.spells[k.lead].view = t.takeView()
+	t.openView(h, int(k.lead))
 	k.heavy = h
 }
 
@@ -463,6 +479,7 @@ type Host struct {
 	known       *known
 	born        int32 // when it came to be watched
 	lastIn      int32 // it got something
+	asked       int   // the class with FromFew whose sources are counted; 0: none
 	isForgotten bool  // the table has no place for it any more: known is own
 	own         known
 
@@ -516,7 +533,11 @@ func (h *Host) count(class int, s *track.Sighting, key measure.Key) {
 	case track.IsUnreachable: // who sent it is not known
 		return
 	}
-	v.Add(key, s, hash, h.lastIn)
+	place := hash
+	if h.asked == class {
+		place = key.HashHost(&s.Src)
+	}
+	v.Add(key, s, hash, place, h.lastIn)
 	if s.DstPort != 0 { // a fragment has none
 		v.ports.Add(uint32(s.DstPort))
 	}
@@ -633,6 +654,9 @@ const (
 	// limit: promote is how many packets a second that are no query and of no session make a host worth
 	// watching closely: half of what the smallest flood has.
 	promote = 50
+	// limit: promoteFew is the same of a message of another game of which few sources may send most: two
+	// thirds of what the smallest such flood has.
+	promoteFew = 20
 	// limit: sessionBytes is the size of each of two filters that hold whom hosts sent something in the
 	// last sessionTurn to two of these: a thousand players take a thousandth of it, the answers to 20,000
 	// forged packets a second a quarter.
