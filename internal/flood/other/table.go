@@ -534,7 +534,7 @@ func (h *Host) count(class int, s *track.Sighting, key measure.Key) {
 		return
 	}
 	place := hash
-	if h.asked == class {
+	if h.asked != 0 && h.asked == class {
 		place = key.HashHost(&s.Src)
 	}
 	v.Add(key, s, hash, place, h.lastIn)
