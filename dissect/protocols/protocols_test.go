@@ -1,11 +1,16 @@
 package protocols
 
 import (
+	"flag"
+	"fmt"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"qsniff/dissect"
 	"qsniff/internal/test/dissecttest"
@@ -257,5 +262,61 @@ func TestDefinitions(t *testing.T) {
 				t.Errorf("%s is not described", typ.Name)
 			}
 		}
+	}
+}
+
+var updateValues = flag.Bool("update", false, "rewrite testdata/values.txt")
+
+// TestValueNames: what numbers of fields are called. The manual has the short lists alone; testdata/values.txt,
+// which -update writes, has all.
+func TestValueNames(t *testing.T) {
+	var text string
+	list := func(d *dissect.Def, from, to uint64) { // as far as to, and not to itself
+		for n, lines := from, 0; n < to && lines < 130; n++ { // every other number is one that means yes
+			first, name := n, d.Values(n)
+			for n+1 < to && d.Values(n+1) == name {
+				n++
+			}
+			if name != "" {
+				lines++
+				text += fmt.Sprintf("\t%d to %d\t%s\n", int64(first), int64(n), name)
+			}
+		}
+	}
+	fields := map[string][]string{} // by what their numbers are called
+	var texts []string
+	for _, p := range All() {
+		for _, d := range p.Proto().Defs {
+			if d.Values == nil {
+				continue
+			}
+			text = ""
+			most := uint64(1 << 17)
+			if d.Values(550) != d.Values(552) || d.Values(1042220) != d.Values(1042222) { // numbers of applications
+				most = 3_000_000
+				for kind := uint64(1); kind < 5; kind++ {
+					list(d, kind<<24, kind<<24+1)
+				}
+			}
+			list(d, 0, most)
+			list(d, ^uint64(0)-200, ^uint64(0)) // below zero
+			if fields[text] == nil {
+				texts = append(texts, text)
+			}
+			fields[text] = append(fields[text], d.Name)
+		}
+	}
+	var got strings.Builder
+	for _, s := range texts {
+		fmt.Fprintf(&got, "%s\n%s", strings.Join(fields[s], " "), s)
+	}
+	if *updateValues {
+		if err := os.WriteFile("testdata/values.txt", []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/values.txt")
+	if diff := cmp.Diff(string(want), got.String()); diff != "" || err != nil {
+		t.Errorf("want -, got +; %v\n%s", err, diff)
 	}
 }
