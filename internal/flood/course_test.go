@@ -51,6 +51,44 @@ func TestPulses(t *testing.T) {
 	}
 }
 
+// TestIsLongEnough: how many seconds open an incident, by level and pace.
+func TestIsLongEnough(t *testing.T) {
+	lim := &Thresholds{FastTicks: 2, SlowTicks: 4, WarnTicks: 9}
+	for _, tt := range []struct {
+		kind                    Kind
+		isUrgent                bool
+		alerts, warnings, notes int // the fewest seconds of each, alone
+	}{
+		{FloodSpoofed, false, 4, 9, never},
+		{FloodSpoofed, true, 2, 9, never},
+		{FloodCompleting, false, never, 4, never},
+		{FloodCompleting, true, never, 2, never},
+		{FloodSuspect, true, never, 5, never},
+		{FloodSuspect, false, never, 9, never},
+		{Crowd, true, never, never, 9},
+		{Crowd, false, never, never, 9},
+	} {
+		least := func(k func(n int) streak) int {
+			for n := range never {
+				if (&course{streak: k(n)}).isLongEnough(lim, verdict{kind: tt.kind, isUrgent: tt.isUrgent}) {
+					return n
+				}
+			}
+			return never
+		}
+		alerts := least(func(n int) streak { return streak{alerts: n} })
+		warnings := least(func(n int) streak { return streak{warnings: n} })
+		notes := least(func(n int) streak { return streak{notes: n} })
+		if alerts != tt.alerts || warnings != tt.warnings || notes != tt.notes {
+			t.Errorf("%v, urgent %t: from %d alerts, %d warnings, %d notes on\nwant %d, %d, %d", tt.kind, tt.isUrgent,
+				alerts, warnings, notes, tt.alerts, tt.warnings, tt.notes)
+		}
+	}
+}
+
+// never is more seconds than open any incident.
+const never = 20
+
 // TestWaitingServerIsEvicted: a server whose incident waits for a pulse makes room for a busier
 // one, and the incident ends; one with a flood that goes on does not.
 func TestWaitingServerIsEvicted(t *testing.T) {

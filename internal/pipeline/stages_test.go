@@ -56,6 +56,40 @@ func TestGoroutineOfTheFold(t *testing.T) {
 	}
 }
 
+// TestIsUnhurried: whose goroutine folds a batch, by how many batches in a row left packets waiting.
+func TestIsUnhurried(t *testing.T) {
+	for _, tt := range []struct {
+		isShared, isLive, isSerial bool
+		queued                     int32
+		want                       int // the batch from which on the fold has a goroutine of its own; 0: never
+	}{
+		{true, true, false, 0, maxFullInRow},
+		{true, true, false, 1, 1},
+		{true, false, true, 0, 0},
+		{true, false, true, 1, 1},
+		{true, false, false, 0, 1},
+		{false, true, false, 0, 1},
+		{false, true, true, 0, 1},
+	} {
+		s := &stages{isShared: tt.isShared, isLive: tt.isLive, isSerial: tt.isSerial}
+		s.queued.Store(tt.queued)
+		b := &batch{}
+		if got := s.isUnhurried(b); got != (tt.want != 1) {
+			t.Errorf("%+v: nothing waits, and the reader's goroutine folds: %t", tt, got)
+		}
+		b.raw.HasMore = true
+		got := 0
+		for i := 1; i < 2*maxFullInRow && got == 0; i++ {
+			if !s.isUnhurried(b) {
+				got = i
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%+v: from batch %d on", tt, got)
+		}
+	}
+}
+
 // countingSource is a source that counts its batches.
 type countingSource struct {
 	capture.Source
