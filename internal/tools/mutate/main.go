@@ -41,7 +41,7 @@ func main() {
 	seed := flag.Uint64("seed", 1, "chooses the mutants")
 	under := flag.String("under", "", "only mutants whose path, or path:line:, begins so")
 	list := flag.Bool("list", false, "print the mutants, run nothing")
-	quick := flag.Bool("quick", false, "only the tests of the package and the output of captures, which takes a tenth of the time")
+	quick := flag.Bool("quick", false, "only the tests of the package, of those of its folder that import it, the output of captures and the manual, which takes a tenth of the time")
 	flag.Parse()
 	survived, err := run(*n, *seed, *under, *list, *quick)
 	if err != nil {
@@ -218,14 +218,17 @@ func (r *runner) try(m *mutant) (by string, compiles bool, err error) {
 	if by := r.test(env, packageTime, "./"+dir); by != "" {
 		return by, true, nil
 	}
-	// The output of every capture notices most of what the tests of a package do not.
-	if by := r.test(env, packageTime, "./cmd/qsniff", "-run", "TestGolden"); by != "" {
-		return by, true, nil
-	}
 	importers := slices.DeleteFunc(slices.Clone(r.importers[r.module+"/"+dir]), func(p string) bool {
 		return strings.Contains(p, "/internal/test/") || strings.Contains(p, "/internal/tools/")
 	})
-	if len(importers) == 0 || r.quick {
+	// The output of every capture and the manual notice most of what the tests of a package do not.
+	if by := r.test(env, packageTime, "./cmd/qsniff", "-run", "TestGolden|TestDocs"); by != "" {
+		return by, true, nil
+	}
+	if r.quick {
+		importers = slices.DeleteFunc(importers, func(p string) bool { return !strings.HasPrefix(p, r.module+"/"+m.group()) })
+	}
+	if len(importers) == 0 {
 		return "", true, nil
 	}
 	// The command has the slowest tests, so they come last.

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,6 +29,11 @@ func (m *mutant) String() string {
 // key identifies the mutant, also after lines moved, as long as its function stays as it is.
 func (m *mutant) key() string {
 	return fmt.Sprintf("%s\t%s\t%s\t%d", m.file, m.function, m.change(), m.nth)
+}
+
+// group returns the folder of groups that the mutant is in.
+func (m *mutant) group() string {
+	return groups[slices.IndexFunc(groups, func(g string) bool { return strings.HasPrefix(m.file, g+"/") })]
 }
 
 func (m *mutant) change() string {
