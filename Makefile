@@ -151,8 +151,8 @@ profile: deps ## make cmd/qsniff/default.pgo anew: the profile by which go build
 bench-live: build ## replay captures at rising RATES beside tcpdump; takes root and tcpreplay
 	$(CGO) $(GO) test ./cmd/qsniff -run TestLiveRate -v -count 1 -timeout 3h -rates $(RATES)
 
-release: ## build what a release consists of into DIST, for PLATFORMS: archives, packages, bills of materials, checksums
-	GO='$(GO)' sh internal/tools/release '$(DIST)' $(PLATFORMS)
+release: ## build what a release consists of into DIST, for PLATFORMS: archives, packages, bills of materials, checksums; SIGNING_KEY=KEY: signed
+	GO='$(GO)' SIGNING_KEY='$(SIGNING_KEY)' sh internal/tools/release '$(DIST)' $(PLATFORMS)
 
 test-release: ## make release for PLATFORMS twice, which must give the same bytes, and install and run what came of it, in roots made for it; as root, for a minute a platform, two for a clean Debian; PARTS=moved: one part
 	GO='$(GO)' PLATFORMS='$(PLATFORMS)' PARTS='$(PARTS)' sh internal/test/release
