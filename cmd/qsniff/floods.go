@@ -284,7 +284,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	}
 	if isLivePage {
 		j.live.isScreen = isTerminal(io.out) && !opts.verbose
-		out.kept.KeepsOpen = true
+		out.kept.KeepsOpen, out.kept.Describe = true, d.Describe
 		p := &liveFloods{out: out, detector: d, start: j.live.start, run: tally.Run{First: j.live.start.UnixNano()}}
 		d.AddObserver(p.observe)
 		j.cfg.Progress = p.update
@@ -296,7 +296,7 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 			run.Interrupted = ctx.Err() != nil
 		}
 		f := out.makeReport(run, d)
-		f.IsLive, f.Loaded = j.live != nil, out.loaded.Latest()
+		f.IsLive, f.Loaded = j.live != nil, out.loaded.LatestFor(f.Incidents)
 		found = f.Counts[flood.Info] + f.Counts[flood.Warn] + f.Counts[flood.Alert]
 		j.after = func() error { return opts.checkFailOn(f.Counts[:], levels) }
 		if isLivePage {
@@ -441,7 +441,7 @@ func (p *liveFloods) draw() {
 	}
 	p.run.Last = time.Now().UnixNano()
 	f := o.makeReport(p.run, p.detector)
-	f.IsLive, f.Loaded = true, o.loaded.Latest()
+	f.IsLive, f.Loaded = true, o.loaded.LatestFor(f.Incidents)
 	opt := o.opts.textOptions(o.w)
 	page := text.AppendFloods(nil, f, opt, text.FloodOptions{Verbose: o.opts.verbose, Explain: o.opts.explain})
 	head := fmt.Sprintf("Watching %s since %s, now %s: %s packets a second\nCtrl-C ends it and prints all\n\n", strings.Join(o.opts.interfaces, ", "),

@@ -34,7 +34,7 @@ type livePage struct {
 
 // addPage adds the page to the server.
 func (m *monitorRun) addPage() error {
-	m.page = &livePage{m: m, kept: flood.Collector{KeepsOpen: true}}
+	m.page = &livePage{m: m, kept: flood.Collector{KeepsOpen: true, Describe: m.detector.Detector.Describe}}
 	p := m.page
 	p.live = serve.NewLive(p.make)
 	m.detector.Detector.AddObserver(func(in *flood.Incident, e flood.Event) {

@@ -423,7 +423,7 @@ func (t *topRun) Take(ctx context.Context) *top.State {
 		return t.last
 	}
 	state := s.feed.Take(ctx)
-	state.Loaded = t.loaded.Latest()
+	state.Loaded = t.loaded.LatestFor(state.Incidents)
 	return state
 }
 

@@ -234,6 +234,11 @@ type Trial interface {
 	// victim, whether the victim had asked this server; of attempts to log in, whether
 	// the source is no guesser.
 	Apply(s *track.Sighting, proven bool)
+	// Answers returns what clients got of what they asked for since the incident was detected.
+	Answers() Answers
+	// Measure sets what the Advice says of packets and clients to what the trial measured so far. Its rules and words
+	// stay. blind is as for Conclude.
+	Measure(in *Incident, blind bool)
 	// Conclude sets Advice with what was measured, and ends the trial. blind is
 	// set where no source could prove its address.
 	Conclude(in *Incident, blind bool)

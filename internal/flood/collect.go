@@ -21,6 +21,9 @@ type Collector struct {
 
 	// KeepsOpen is set to keep incidents that go on as well, with their figures of the moment.
 	KeepsOpen bool
+	// Describe returns an incident that goes on as it is now, as Detector.Describe does; nil: as it was at its last
+	// event.
+	Describe func(*Incident) Incident
 
 	counts    [Alert + 1]uint64
 	other     [Alert + 1]uint64 // of these, floods of what is no query
@@ -117,7 +120,11 @@ func (c *Collector) Incidents() []Incident {
 		all = slices.Grow(slices.Clone(c.kept), len(c.open))
 	}
 	for _, in := range c.open {
-		all = append(all, in.clone())
+		if c.Describe != nil {
+			all = append(all, c.Describe(in))
+		} else {
+			all = append(all, in.clone())
+		}
 	}
 	slices.SortFunc(all, func(a, b Incident) int {
 		if (a.Kind == Scan) != (b.Kind == Scan) {

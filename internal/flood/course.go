@@ -428,8 +428,22 @@ func (c *course) conclude(s *serverSecond, end int64) {
 	c.describeServers(s, end)
 	c.toldLeak = false
 	c.updateLeak()
+	c.updateAnswers(s)
 	s.concludeTrial(c.in, c.trial, s.features[measure.OneWay] > 0)
 	c.trial = nil
+}
+
+// updateAnswers fills in what clients got, where rules are tried: a trial knows them one by one. Without, Served
+// counts requests with a challenge only, and a client whose first query is lost sends none.
+func (c *course) updateAnswers(s *serverSecond) {
+	if c.trial == nil || s.features[measure.OneWay] > 0 {
+		return
+	}
+	a := c.trial.Answers()
+	if a.FirstAsked == 0 && a.ProvenAsked == 0 {
+		return
+	}
+	c.in.Answers, c.in.Served = a, a.Served()
 }
 
 // finish announces the incident that is open when the capture ends.

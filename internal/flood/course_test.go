@@ -1,6 +1,8 @@
 package flood
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -119,6 +121,8 @@ type trialLog struct{ junk, replies, wanted int }
 func (x *trialLog) Advise(*Incident)         {}
 func (x *trialLog) Try(*Incident) Trial      { return x }
 func (x *trialLog) Restart(*Incident)        {}
+func (x *trialLog) Answers() Answers         { return Answers{} }
+func (x *trialLog) Measure(*Incident, bool)  {}
 func (x *trialLog) Refit(*Incident) bool     { return false }
 func (x *trialLog) Conclude(*Incident, bool) {}
 func (x *trialLog) Apply(s *track.Sighting, proven bool) {
@@ -230,5 +234,35 @@ func TestLimitOfServer(t *testing.T) {
 		if got := w.incidents[0].Stands; got < x.from || got > x.to {
 			t.Errorf("%s: a limit of %.1f/s, want %g to %g", x.name, got, x.from, x.to)
 		}
+	}
+}
+
+// TestDescribe: a viewer gets an open incident as it is now, and what the incident comes to in the end is the same
+// whether it was looked at or not.
+func TestDescribe(t *testing.T) {
+	play := func(look bool) (seen []float64, all []*record) {
+		w := newWorld(3)
+		s := w.server(usual, 27015)
+		w.daily(s, 2, 150*sec)
+		invent(w, s, 1000, t0, t0+40*sec)
+		if look {
+			kept := Collector{KeepsOpen: true, Describe: w.d.Describe}
+			w.d.AddObserver(kept.Observe)
+			w.every(3, t0, 150*sec, func(int) {
+				for _, in := range kept.Incidents() {
+					seen = append(seen, in.Sources)
+				}
+			})
+		}
+		w.run(150 * sec)
+		return seen, w.incidents
+	}
+	seen, got := play(true)
+	_, want := play(false)
+	if len(seen) < 100 || !slices.IsSorted(seen) || seen[60] < 1.5*seen[10] {
+		t.Errorf("sources as they were seen: %.0f", seen)
+	}
+	if len(want) != 1 || !reflect.DeepEqual(want, got) {
+		t.Errorf("not looked at %+v\nlooked at     %+v", want, got)
 	}
 }

@@ -197,6 +197,8 @@ type Incident struct {
 	// Stands is how many requests a second the server answered in the first limitSeconds of the incident, where
 	// it left others unanswered: what it can give. 0: it answered nearly all, or that is unknown.
 	Stands float64
+	// Answers has what clients got since the detection; empty where that is unknown.
+	Answers Answers
 	// Served is the share of the requests of clients that had proved their address, or did by them, that got
 	// what they asked for; -1: no client proved one.
 	Served    float64
@@ -210,6 +212,43 @@ type Incident struct {
 	Leak      Leak           // what a bypass got
 	Dropped   uint64         // packets that the capturing program lost before it was opened
 }
+
+// Answers counts requests to a server, and those of them that got a reply, be it a challenge.
+type Answers struct {
+	// ProvenAsked are the requests of clients that had proved their address, first queries among them, and ask no
+	// more than clients do.
+	ProvenAsked, ProvenGiven uint64
+	// FirstAsked are those of all others. A new visitor's first query looks like them and fares as they do.
+	FirstAsked, FirstGiven uint64
+	// Clients are those of the proven ones that asked in the last minute, ClientsServed those of them whose last
+	// query got a reply.
+	Clients, ClientsServed int
+}
+
+// Minus returns what was counted after b was; the clients are those of a.
+func (a Answers) Minus(b Answers) Answers {
+	a.ProvenAsked -= min(b.ProvenAsked, a.ProvenAsked)
+	a.ProvenGiven -= min(b.ProvenGiven, a.ProvenGiven)
+	a.FirstAsked -= min(b.FirstAsked, a.FirstAsked)
+	a.FirstGiven -= min(b.FirstGiven, a.FirstGiven)
+	return a
+}
+
+// Served returns which share of their requests proven clients got a reply to; -1: too few asked.
+func (a Answers) Served() float64 { return shareOfAsked(a.ProvenGiven, a.ProvenAsked) }
+
+// FirstServed returns the same of the requests of all others.
+func (a Answers) FirstServed() float64 { return shareOfAsked(a.FirstGiven, a.FirstAsked) }
+
+func shareOfAsked(given, asked uint64) float64 {
+	if asked < leastAsked {
+		return -1
+	}
+	return min(1, float64(given)/float64(asked))
+}
+
+// leastAsked is how many requests a share needs. Chosen: fewer show chance.
+const leastAsked = 10
 
 // setSources sets Sources to an estimate, but to no more than Requests: each source sent at
 // least one.

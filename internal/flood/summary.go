@@ -77,6 +77,69 @@ func (c *course) describe(s *serverSecond, v verdict) {
 		in.Weight = v.weight
 	}
 	t.MergeSources(&c.sources, c.packetSort())
+	c.describeSoFar(s)
+}
+
+// describeNow returns the open incident as a viewer wants it: with the figures and the evidence of now. The incident
+// itself does not change, nor does what its last description will be made of: whether it is looked at decides nothing.
+func (c *course) describeNow(s *serverSecond) Incident {
+	kept, x, toldLeak := c.in, *c.summary, c.toldLeak
+	now := kept.clone()
+	c.in = &now
+	if c.isActive {
+		c.describeSoFar(s)
+	} else { // it is over unless another pulse comes
+		c.updateTotals(c.lastEnd)
+		c.describeWhole(s, c.lastEnd)
+		c.describeServers(s, c.lastEnd)
+		c.updateAnswers(s)
+	}
+	if c.trial != nil {
+		c.trial.Measure(&now, s.features[measure.OneWay] > 0)
+	}
+	c.in, c.toldLeak, c.summary.features, c.summary.window = kept, toldLeak, x.features, x.window
+	return now
+}
+
+// Describe returns an incident as it is now: if it goes on, with figures and evidence up to the packet at hand. It
+// allocates, and is for those who show incidents, each time that they do.
+func (d *Detector) Describe(in *Incident) Incident {
+	for _, x := range [...]*side{&d.side, &d.own.side} {
+		for _, w := range x.servers.heavy {
+			if c := w.courseOf(in); c != nil {
+				return w.describeNow(&d.book, c)
+			}
+		}
+		for _, n := range x.networks.heavy {
+			if c := n.courseOf(in); c != nil {
+				return n.describeNow(&d.book, c)
+			}
+		}
+	}
+	return in.clone()
+}
+
+// courseOf returns the course of an open incident; nil: it is not of this server.
+func (w *watched) courseOf(in *Incident) *course {
+	for i := range w.courses {
+		if w.courses[i].in == in {
+			return &w.courses[i]
+		}
+	}
+	return nil
+}
+
+// describeNow measures the server as if the second at hand were over, and returns the incident of a course.
+func (w *watched) describeNow(b *book, c *course) Incident {
+	f := w.features
+	w.Measure(&f, b.Now, w.limits(b))
+	w.countSourcesOnce(&f)
+	return c.describeNow(&serverSecond{b, &w.Server, &f, w})
+}
+
+// describeSoFar fills in sources, networks and evidence.
+func (c *course) describeSoFar(s *serverSecond) {
+	in, t := c.in, s.server
 	c.updateTotals(s.secondEnd())
 	s.busiest = t.Busiest(s.busiest, c.packetSort())
 	in.Top = appendTop(in.Top[:0], s.busiest, c.hasProofs(t))
@@ -94,6 +157,7 @@ func (c *course) describe(s *serverSecond, v verdict) {
 	c.describeServers(s, s.secondEnd())
 	c.toldLeak = false
 	c.updateLeak()
+	c.updateAnswers(s)
 }
 
 // hasProofs reports whether the capture shows which sources of the course proved their

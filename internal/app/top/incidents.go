@@ -263,17 +263,10 @@ func (m *Model) hasRules(in *flood.Incident) bool {
 // effect returns what the rules that are loaded do against an incident, and how those fare whom they must
 // not hit; empty: no rules are loaded, or that is unknown.
 func (m *Model) effect(in *flood.Incident) string {
-	text := m.state.Loaded.Describe(in.Target, time.Unix(0, m.state.Nanos))
-	if text == "" || in.End != 0 {
+	if in.End != 0 {
 		return ""
 	}
-	for i := range m.state.Servers {
-		r := &row{Server: &m.state.Servers[i]}
-		if share := r.servedShare(); r.Addr == in.Target.End && share >= 0 {
-			text += " Of the queries of proven clients " + percent(share) + " are served."
-		}
-	}
-	return text
+	return m.state.Loaded.Describe(in.Target, time.Unix(0, m.state.Nanos))
 }
 
 func firstSentence(text string) string {
@@ -349,7 +342,7 @@ func (m *Model) silent() string {
 	isServed := false // worst is of proven clients
 	var names []string
 	for i := range m.state.Servers {
-		r := &row{Server: &m.state.Servers[i]}
+		r := &row{Server: &m.state.Servers[i], flood: m.state.floodAt(m.state.Servers[i].Addr)}
 		share, isProven := r.servedShare(), true
 		if share < 0 && !m.wasAttacked(r.Addr) {
 			share, isProven = r.repliedShare(), false

@@ -208,7 +208,7 @@ func (s *server) figures() *monitor.Server {
 
 func (s *server) view(width, height int) string {
 	x := s.figures()
-	r := &row{Server: x, kinds: s.m.history.kindsOf(x)}
+	r := &row{Server: x, kinds: s.m.history.kindsOf(x), flood: s.m.state.floodAt(s.addr)}
 	p := &x.Profile
 	first := terminal.Head.Render(s.addr.String())
 	if x.HasProfile {

@@ -18,6 +18,7 @@ import (
 	"qsniff/dissect/finding"
 	"qsniff/internal/app/terminal"
 	"qsniff/internal/base/digits"
+	"qsniff/internal/flood"
 	"qsniff/internal/monitor"
 	"qsniff/internal/render/manual"
 )
@@ -80,7 +81,7 @@ func (s *servers) refresh() {
 
 func (s *servers) add(x *monitor.Server) {
 	m := s.m
-	r := &row{Server: x, points: m.state.Points, kinds: m.history.kindsOf(x), look: m.looks[x.Addr]}
+	r := &row{Server: x, points: m.state.Points, kinds: m.history.kindsOf(x), look: m.looks[x.Addr], flood: m.state.floodAt(x.Addr)}
 	if !s.filter.matches(r) {
 		s.hidden++
 		return
@@ -295,10 +296,21 @@ func (m *Model) lookOn() tea.Cmd {
 // row is a server as the table shows it.
 type row struct {
 	*monitor.Server
-	points int        // how many there are in the last hour
-	kinds  []kindRate // most first
-	look   *lookAt    // nil: its screen was not opened yet
-	width  int        // of the column that is drawn, for charts
+	points int             // how many there are in the last hour
+	kinds  []kindRate      // most first
+	look   *lookAt         // nil: its screen was not opened yet
+	width  int             // of the column that is drawn, for charts
+	flood  *flood.Incident // that goes on there, and shows how clients fare; nil: there is none
+}
+
+// floodAt returns an incident at a server that goes on and shows how clients fare; nil: there is none.
+func (s *State) floodAt(a netip.AddrPort) *flood.Incident {
+	for i := range s.Incidents {
+		if in := &s.Incidents[i]; in.End == 0 && in.Target.End == a && in.Answers != (flood.Answers{}) {
+			return in
+		}
+	}
+	return nil
 }
 
 // kindRate is how often a server is asked for something.
@@ -488,7 +500,7 @@ var columns = []column{
 	{id: "answered", title: "REPLIED", width: 7, leaves: 5, cell: (*row).replied, value: (*row).repliedShare,
 		meaning: "Which part of the queries of the last minute got any reply, a challenge included. Those of which it is not known yet do not count. A flood of forged addresses lowers it where the server refuses some."},
 	{id: "served", title: "SERVED", width: 6, cell: (*row).served, value: (*row).servedShare,
-		meaning: "Which part of the queries of the last minute that brought back a challenge of this server got what they asked for: real clients. Below 90 % it is yellow, below 50 % red. A server that gives no challenge has none."},
+		meaning: "Which part of the queries of the last minute that brought back a challenge of this server got what they asked for: real clients. Below 90 % it is yellow, below 50 % red. A server that gives no challenge has none. In a flood: which part of the clients of the last minute that had proved their address got a reply to their last query."},
 	{id: "p95", title: "P95", width: 7, leaves: 3, cell: (*row).p95, value: (*row).p95Millis,
 		meaning: "95 of 100 answers of the last minute came faster than this, as measured where the capture is. Filters compare milliseconds."},
 	{id: "amplification", title: "OUT/IN", width: 6, leaves: 4, cell: (*row).amplification, value: (*row).gain,
@@ -622,8 +634,17 @@ func (r *row) replied() (string, lipgloss.Style) {
 }
 
 // servedShare returns the share in percent in which clients that proved their address got what they asked
-// for; negative: none proved it.
-func (r *row) servedShare() float64 { return 100 * r.Lately.Share() }
+// for; negative: none proved it. In a flood it is the share of these clients whose last query got a reply: one
+// whose first query is lost brings no challenge back.
+func (r *row) servedShare() float64 {
+	if r.flood == nil {
+		return 100 * r.Lately.Share()
+	}
+	if a := &r.flood.Answers; a.Clients > 0 {
+		return 100 * float64(a.ClientsServed) / float64(a.Clients)
+	}
+	return -1
+}
 
 func (r *row) served() (string, lipgloss.Style) {
 	share := r.servedShare()

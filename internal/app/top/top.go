@@ -327,7 +327,7 @@ type extra struct {
 // NewFeed adds to a run what counts and keeps, besides a detector, whose incidents are shown as
 // far as isOurs allows; nil: all. Packets of servers are kept in store.
 func NewFeed(cfg *pipeline.Config, o monitor.Options, d *flood.Detector, isOurs func(*flood.Incident) bool, store *recent.Store) *Feed {
-	f := &Feed{Meter: monitor.New(cfg.Registry.Protos(), o), Store: store, detector: d, kept: flood.Collector{KeepsOpen: true, IsOurs: isOurs}}
+	f := &Feed{Meter: monitor.New(cfg.Registry.Protos(), o), Store: store, detector: d, kept: flood.Collector{KeepsOpen: true, IsOurs: isOurs, Describe: d.Describe}}
 	f.player, _ = cfg.Source.(*play.Source)
 	d.AddObserver(func(in *flood.Incident, e flood.Event) {
 		if isOurs == nil || isOurs(in) {

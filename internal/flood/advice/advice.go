@@ -74,11 +74,8 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 		if len(veto) > 0 {
 			x.Veto = veto[0]
 		}
-		if c != nil && !c.isSampled {
-			x.Tried, x.Dropped, x.TooFew = c.Flood, c.FloodDropped, c.describeShortness()
-		}
-		if c != nil && c.hasCost() {
-			x.Cost = new(flood.CostOf(c.losses))
+		c.fill(&x)
+		if x.Cost != nil {
 			if n := len(c.losses.All); n <= a.listable {
 				a.listable -= n
 				x.Losses = c.losses
@@ -91,6 +88,16 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 		x.Veto = veto[0]
 	}
 	return x
+}
+
+// fill fills in the figures of an advice.
+func (c *outcome) fill(x *flood.Advice) {
+	if c != nil && !c.isSampled {
+		x.Tried, x.Dropped, x.TooFew = c.Flood, c.FloodDropped, c.describeShortness()
+	}
+	if c != nil && c.hasCost() {
+		x.Cost = new(flood.CostOf(c.losses))
+	}
 }
 
 // describe returns what the lines for nftables would have done, in sentences.
@@ -248,7 +255,9 @@ func (a *Advisor) Try(in *flood.Incident) flood.Trial {
 
 // Restart writes the advice for in as it is now and tries its rules in place of those before.
 func (t *trial) Restart(in *flood.Incident) {
+	past := t.Answers()
 	t.reset(in)
+	t.past = past
 	t.advisor.Advise(in)
 }
 
@@ -266,6 +275,16 @@ func (t *trial) Refit(in *flood.Incident) bool {
 	return true
 }
 
+// Measure fills in the figures of the advice that was written: those of the first plan.
+func (t *trial) Measure(in *flood.Incident, blind bool) {
+	if in.Advice.Rules == nil || in.IsSampled || t.isEmpty {
+		return
+	}
+	c := t.outcomeOf(0)
+	c.losses, c.IsBlind = t.lossesOf(0, &c, in.End), blind
+	c.fill(&in.Advice)
+}
+
 // Conclude writes the advice with what was measured and ends the trial.
 func (t *trial) Conclude(in *flood.Incident, blind bool) {
 	all := t.conclude(blind, in.End)
@@ -279,8 +298,8 @@ const (
 	// the cost of all rules together can be found: 16 full trials, 1.5 MiB. Incidents that end later have their
 	// own cost only.
 	listedClients = 16 * trialClients
-	// limit: maxTrials is how many trials run at a time, of up to 6.8 MiB each (measured: four plans with
-	// both tables full and their marks, and the clients), 54 MiB in all. Trials begin with nothing, grow
+	// limit: maxTrials is how many trials run at a time, of up to 6.9 MiB each (measured: four plans with
+	// both tables full and their marks, and the clients), 56 MiB in all. Trials begin with nothing, grow
 	// with the sources that come, and keep their memory for the next incident. Incidents that begin while
 	// so many run get advice without figures.
 	maxTrials = 8

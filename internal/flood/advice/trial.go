@@ -63,7 +63,13 @@ type trial struct {
 	records     []clientRecord
 	flood       [1 << trialPlans]uint64 // packets of the flood, by the plans that dropped them
 	beyond      clientRecord            // proven clients that there was no room for
+	first       asked                   // requests of all but proven clients
+	past        flood.Answers           // of trials of this incident before this one
+	clock       int64                   // of the last packet
 }
+
+// asked counts requests and replies.
+type asked struct{ requests, replies uint64 }
 
 // lastPacket is what became of the last packet of a source: a hash of the source, and in its lowest
 // bits the planSet that dropped it; 0: none came.
@@ -83,6 +89,10 @@ type clientRecord struct {
 	isNew       bool    // it proved its address after the detection
 	packets     uint64
 	asked       uint64 // of these, what the incident is about
+	asks        asked
+	lastAsked   int64 // the age of its last request
+	isWaiting   bool  // for the reply to it
+	isServed    bool  // it got a reply to the last request but the one that it waits for
 	lost        [trialPlans]uint32
 	askedOfLost [trialPlans]uint32 // of these, what the incident is about
 }
@@ -108,6 +118,7 @@ func (t *trial) reset(in *flood.Incident) {
 	t.busyLimit = plans[0].busyRate(in)
 	t.clients.reset(trialClients)
 	t.records, t.beyond = t.records[:0], clientRecord{}
+	t.first, t.past = asked{}, flood.Answers{}
 	clear(t.flood[:])
 }
 
@@ -120,10 +131,12 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 	}
 	if fromServer := t.isFromServer(s); t.kind != flood.ReplyFloodVictim && fromServer != (t.kind == flood.Reflection) {
 		if fromServer {
+			t.recordReply(s, proven)
 			t.recordSent(s)
 		}
 		return
 	}
+	t.clock = s.Age
 	end := t.remoteEnd(s)
 	if s.What == track.IsOther && t.kind != flood.JunkFlood { // the game's, which no other lines look at
 		if proven && t.hasClasses() {
@@ -142,8 +155,13 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 	switch {
 	case proven && (!t.namesAlone(end.host) || t.attempts[0].spares(&end)):
 		t.countClient(s, &end, lines.isAbout, dropped)
-	case lines.isAbout:
-		t.flood[dropped]++
+	default:
+		if s.What == track.IsRequest {
+			t.first.requests++
+		}
+		if lines.isAbout {
+			t.flood[dropped]++
+		}
 	}
 	last, source := t.lastPacketOf(end.host)
 	*last = source | lastPacket(dropped)
@@ -252,6 +270,56 @@ func isPacket(s *track.Sighting) bool {
 	return true
 }
 
+// recordReply counts a reply of the server, proven reports whether to a client that proved its address.
+func (t *trial) recordReply(s *track.Sighting, proven bool) {
+	if s.What != track.IsReply && s.What != track.IsChallenge && (s.What != track.IsPart || s.Flags&track.First == 0) {
+		return
+	}
+	if proven {
+		client := t.hashOf(&s.Dst)
+		if t.perPort {
+			client = lru.Mix(client, uint64(s.DstPort))
+		}
+		if number := t.clients.lookup(client); number != nil {
+			r := &t.records[*number]
+			r.asks.replies++
+			r.isServed, r.isWaiting = true, false
+			return
+		}
+	}
+	t.first.replies++
+}
+
+// Answers returns what clients got of what they asked for since the incident was detected.
+func (t *trial) Answers() flood.Answers {
+	a := t.past
+	if !t.hasClasses() || t.isEmpty {
+		return a
+	}
+	a.Clients, a.ClientsServed = 0, 0
+	first := t.first
+	for i := range t.records {
+		r := &t.records[i]
+		replies := min(r.asks.replies, r.asks.requests)
+		if r.isBusy { // a forged address, or no client
+			first.requests += r.asks.requests
+			first.replies += replies
+			continue
+		}
+		a.ProvenAsked += r.asks.requests
+		a.ProvenGiven += replies
+		if r.asks.requests > 0 && t.clock-r.lastAsked < int64(lately) {
+			a.Clients++
+			if r.isServed {
+				a.ClientsServed++
+			}
+		}
+	}
+	a.FirstAsked += first.requests
+	a.FirstGiven += min(first.replies, first.requests)
+	return a
+}
+
 // recordOf returns the record of a client that proved its address; nil if there is no room for it.
 func (t *trial) recordOf(s *track.Sighting, end *remoteEnd) *clientRecord {
 	client := end.hash
@@ -286,6 +354,13 @@ func (t *trial) countClient(s *track.Sighting, end *remoteEnd, isAbout bool, dro
 	r.packets++
 	if isAbout {
 		r.asked++
+	}
+	if s.What == track.IsRequest {
+		r.asks.requests++
+		if r.isWaiting {
+			r.isServed = false
+		}
+		r.lastAsked, r.isWaiting = s.Age, true
 	}
 	for i := range t.attempts[:t.numAttempts] {
 		if dropped.has(i) {
@@ -620,7 +695,7 @@ func (l lineKind) idleTime() time.Duration {
 
 const (
 	// limit: trialClients is how many proven clients a trial counts one by one: four times what a server's
-	// browser traffic shows in a minute (2 visits a second and some monitors), 432 KiB with what they
+	// browser traffic shows in a minute (2 visits a second and some monitors), 480 KiB with what they
 	// sent. Of further ones only the packets are counted.
 	trialClients = 1 << 12
 	// limit: trialPlans is how many plans for an incident a trial tries side by side: those that package
@@ -629,6 +704,8 @@ const (
 	// limit: peerIdle is after how long the set drops such a source: a client brings a challenge back
 	// within seconds, and a player is sent the game all the time.
 	peerIdle = time.Minute
+	// lately is how long ago the last request of a client is that is still one. Chosen: monitors ask each minute.
+	lately = time.Minute
 	// limit: replyPlaces is for how many sources a trial keeps whether their last packet was dropped: until
 	// the reply comes, which has no effect on its lines then, and until a new client proves its address.
 	// 32 KiB. At 20,000 packets a second seven of ten clients of 60 ms are known; the others count as these do.

@@ -374,8 +374,8 @@ func TestTrialMemory(t *testing.T) {
 		tr.records = append(tr.records, clientRecord{})
 	}
 	size += uintptr(cap(tr.records)) * record
-	if size < 13<<19 || size > 68<<20/10 {
-		t.Errorf("got  %d bytes\nwant 6.8 MiB at most, and about that", size)
+	if size < 13<<19 || size > 69<<20/10 {
+		t.Errorf("got  %d bytes\nwant 6.9 MiB at most, and about that", size)
 	}
 }
 
@@ -545,5 +545,41 @@ func TestHashTable(t *testing.T) {
 		if tab.numKeys != len(model) {
 			t.Fatalf("%d entries, want %d", tab.numKeys, len(model))
 		}
+	}
+}
+
+// TestAnswers: first queries of proven clients count among what they asked, a client whose last query got no reply is
+// not served, and what asks more than clients do counts as the flood, as all without a proof does.
+func TestAnswers(t *testing.T) {
+	tr := newTrial(adviceIncident("flood_spoofed"))
+	ask := func(src string, at time.Duration, proven, isAnswered bool) {
+		tr.Apply(pktFrom(pktInfo, src, at), proven)
+		if isAnswered {
+			tr.Apply(pktTo(pktChallenge, src, at+time.Millisecond), proven)
+		}
+	}
+	for i := range 20 {
+		at := time.Duration(i) * time.Second
+		ask("192.0.2.1", at, true, true)
+		ask("192.0.2.2", at, true, i < 10)
+	}
+	for i := range 100 {
+		at := 20*time.Second + time.Duration(i)*10*time.Millisecond
+		ask("192.0.2.3", at, true, false) // a forged address of a client
+		ask(fmt.Sprintf("20.0.0.%d", i), at, false, i < 6)
+	}
+	want := flood.Answers{ProvenAsked: 40, ProvenGiven: 30, FirstAsked: 200, FirstGiven: 6, Clients: 2, ClientsServed: 1}
+	if diff := cmp.Diff(want, tr.Answers()); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+	in := adviceIncident("flood_spoofed")
+	tr.Restart(in)
+	ask("192.0.2.1", 30*time.Second, true, true)
+	want.ProvenAsked, want.ProvenGiven, want.Clients, want.ClientsServed = 41, 31, 1, 1
+	if diff := cmp.Diff(want, tr.Answers()); diff != "" {
+		t.Errorf("after the rules changed: want -, got +\n%s", diff)
+	}
+	if a := (flood.Answers{ProvenAsked: 9, ProvenGiven: 9}); a.Served() != -1 || want.Served() < 0.75 || want.FirstServed() != 0.03 {
+		t.Errorf("shares: %g %g %g", a.Served(), want.Served(), want.FirstServed())
 	}
 }

@@ -133,3 +133,44 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("of what is not read: %s", got)
 	}
 }
+
+// TestEffect: what rules change for clients is compared with what these got before, and said where it is no more.
+func TestEffect(t *testing.T) {
+	at := flood.Target{End: netip.MustParseAddrPort(floodtest.Server)}
+	start := time.Unix(1_700_000_000, 0)
+	answers := func(asked, given uint64, served int) flood.Answers {
+		return flood.Answers{ProvenAsked: asked, ProvenGiven: given, FirstAsked: 1, Clients: 4, ClientsServed: served}
+	}
+	for _, x := range []struct {
+		name             string
+		before           *flood.Answers // nil: the rules were there already
+		atLoading, later flood.Answers
+		want             string
+	}{
+		{"helps", new(answers(100, 6, 0)), answers(100, 6, 0), answers(200, 103, 4),
+			" Proven clients got a reply to 97 % of their queries since, and to 6 % before. Now 4 of 4 proven clients are served."},
+		{"does not", new(answers(100, 6, 0)), answers(100, 6, 0), answers(200, 13, 1),
+			" They do not help: proven clients got a reply to 7 % of their queries since, and to 6 % before. Now 1 of 4 proven clients are served."},
+		{"was well before", new(answers(100, 95, 4)), answers(100, 95, 4), answers(200, 189, 4),
+			" Proven clients got a reply to 94 % of their queries since, and to 95 % before. Now 4 of 4 proven clients are served."},
+		{"before is unknown", nil, answers(100, 6, 0), answers(200, 26, 1),
+			" Proven clients got a reply to 20 % of their queries since. Now 1 of 4 proven clients are served."},
+		{"no client", new(answers(0, 0, 0)), answers(0, 0, 0), answers(3, 0, 0),
+			" Whether clients are served is unknown: too few that proved their address asked since."},
+	} {
+		r := new(Reader)
+		show := func(after time.Duration, tab *Table, a flood.Answers) *State {
+			r.put(tab, start.Add(after))
+			return r.LatestFor([]flood.Incident{{ID: 7, Target: at, Answers: a}})
+		}
+		if x.before != nil {
+			show(0, &Table{}, *x.before)
+		}
+		table := &Table{IsLoaded: true, Handle: 3, Targets: []Target{{"flood_spoofed", at.String(), 100, 90}}}
+		show(time.Second, table, x.atLoading)
+		s := show(2*time.Second, table, x.later)
+		if got := s.describeEffect(at); got != x.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", x.name, got, x.want)
+		}
+	}
+}

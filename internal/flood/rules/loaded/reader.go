@@ -23,6 +23,15 @@ type Reader struct {
 	mu      sync.Mutex
 	last    *Table // nil: none yet, or the other process has ended
 	samples []sample
+	befores []before // what clients got at targets until rules were loaded for them
+}
+
+// before is what clients got during an incident until the rules were loaded that are loaded now.
+type before struct {
+	handle   uint64 // of these
+	incident uint64
+	answers  flood.Answers
+	isKnown  bool // the rules were loaded during the incident, and before that enough was asked
 }
 
 // sample is what was counted at a time.
@@ -94,6 +103,17 @@ func (r *Reader) Close() {
 	}
 }
 
+// LatestFor returns what Latest does, and what that changed for the clients of incidents, which are as they are now.
+func (r *Reader) LatestFor(incidents []flood.Incident) *State {
+	s := r.Latest()
+	if s != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.compare(s, incidents)
+	}
+	return s
+}
+
 // Latest returns what was loaded last time, nil if that is unknown.
 func (r *Reader) Latest() *State {
 	if r == nil {
@@ -121,11 +141,49 @@ func (r *Reader) Latest() *State {
 	return s
 }
 
+// compare fills in the effects of the rules on the clients of incidents that go on.
+func (r *Reader) compare(s *State, incidents []flood.Incident) {
+	r.befores = slices.DeleteFunc(r.befores, func(b before) bool {
+		return b.handle != 0 && b.handle != s.Handle || !slices.ContainsFunc(incidents, func(in flood.Incident) bool { return in.ID == b.incident && in.End == 0 })
+	})
+	for i := range incidents {
+		in := &incidents[i]
+		if in.End != 0 || in.Answers == (flood.Answers{}) {
+			continue
+		}
+		at := slices.IndexFunc(r.befores, func(b before) bool { return b.incident == in.ID })
+		if at < 0 {
+			if len(r.befores) == maxTargets {
+				continue
+			}
+			r.befores, at = append(r.befores, before{incident: in.ID, handle: s.Handle, answers: in.Answers}), len(r.befores)
+		}
+		b := &r.befores[at]
+		switch {
+		case !s.IsLoaded: // they may be at once
+			b.answers, b.handle, b.isKnown = in.Answers, 0, true
+		case b.handle == 0:
+			b.handle = s.Handle
+		}
+		if s.IsLoaded {
+			s.effects = append(s.effects, effect{in.Target.String(), b.answers, in.Answers.Minus(b.answers), b.isKnown})
+		}
+	}
+}
+
 // State is a Table with what it counted in the last seconds.
 type State struct {
 	Table
 	Seconds float64  // 0: it was read once
 	Lately  []Target // within Seconds
+	effects []effect
+}
+
+// effect is what clients got of what they asked for at a target.
+type effect struct {
+	target        string
+	before, since flood.Answers // the rules were loaded
+	hasBefore     bool
 }
 
 // Describe returns in a sentence what the rules do against a flood at a target, as now is; empty: none
@@ -153,9 +211,45 @@ func (s *State) Describe(target flood.Target, now time.Time) string {
 		return text + " see nothing that they look at."
 	}
 	x := s.Lately[i]
-	return fmt.Sprintf("%s drop %s: %s of the %s packets a second that they look at.", text, share(x.Dropped, x.Looked),
-		perSecond(x.Dropped, s.Seconds), perSecond(x.Looked, s.Seconds))
+	return fmt.Sprintf("%s drop %s: %s of the %s packets a second that they look at.%s", text, share(x.Dropped, x.Looked),
+		perSecond(x.Dropped, s.Seconds), perSecond(x.Looked, s.Seconds), s.describeEffect(target))
 }
+
+// describeEffect returns how clients fare since the rules were loaded, as sentences after a blank; empty: unknown.
+func (s *State) describeEffect(target flood.Target) string {
+	i := slices.IndexFunc(s.effects, func(e effect) bool { return e.target == target.String() })
+	if i < 0 {
+		return ""
+	}
+	e := &s.effects[i]
+	served, was := e.since.Served(), e.before.Served()
+	if !e.hasBefore {
+		was = -1
+	}
+	text := ""
+	switch {
+	case served < 0:
+		return " Whether clients are served is unknown: too few that proved their address asked since."
+	case was < 0:
+		text = fmt.Sprintf(" Proven clients got a reply to %.0f %% of their queries since.", 100*served)
+	case served < wellServed && served < was+leastRise:
+		text = fmt.Sprintf(" They do not help: proven clients got a reply to %.0f %% of their queries since, and to %.0f %% before.", 100*served, 100*was)
+	default:
+		text = fmt.Sprintf(" Proven clients got a reply to %.0f %% of their queries since, and to %.0f %% before.", 100*served, 100*was)
+	}
+	if n := e.since.Clients; n > 0 {
+		text += fmt.Sprintf(" Now %d of %s served.", e.since.ClientsServed, digits.Counted(uint64(n), "proven client is", "proven clients are"))
+	}
+	return text
+}
+
+const (
+	// wellServed is the share of queries with a reply from which on rules have nothing left to do. Chosen: some of
+	// the queries of a usual day are lost.
+	wellServed = 0.9
+	// leastRise is by how much that share has to rise, at least, where rules help. Chosen: less is chance.
+	leastRise = 0.05
+)
 
 // age returns how long ago something was, in one unit.
 func age(d time.Duration) string {
