@@ -162,7 +162,7 @@ func (o *floodsOptions) register(cmd *cobra.Command) {
 	o.registerServers(cmd, "list incidents at these targets only")
 	o.registerOwn(cmd)
 	f.StringVar(&o.thresholds, "thresholds", "", "take thresholds from `FILE.toml`")
-	f.BoolVar(&o.proven, "proven", false, "nft, --rules: let clients that proved their address in the capture pass first")
+	f.BoolVar(&o.proven, "proven", false, "text, nft, --rules: let clients that proved their address in the capture pass first")
 	f.DurationVar(&o.expiry, "expire", o.expiry, "nft, iptables, xdp-filter: rules match for this `TIME` after they were loaded (0: until they are removed)")
 	f.Var(cli.OneOf(&o.failOn, levels...), "fail-on", "exit with status 3 if there is an incident of this level or above")
 	f.StringVar(&o.replay, "limits", "", "replay `NAME|per=,global=,window=`: rehlds, source, source-late, csgo, or numbers")
@@ -190,8 +190,8 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 		return &usageError{errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml"}
 	case o.printsRules() && o.explain:
 		return &usageError{fmt.Errorf("--explain does not go with -o %s", o.output), "without -o it explains the same incidents"}
-	case o.proven && o.output != formNFT && o.rules == "":
-		return &usageError{fmt.Errorf("--proven goes with -o nft or --rules, not with -o %s", o.output), "the other tools have no sets of addresses that expire; qsniff proven lists the clients"}
+	case o.proven && o.output != formNFT && o.output != "text" && o.rules == "":
+		return &usageError{fmt.Errorf("--proven goes with -o text, -o nft or --rules, not with -o %s", o.output), "the other tools have no sets of addresses that expire; qsniff proven lists the clients"}
 	case o.expiry < 0 || o.expiry%time.Second != 0:
 		return &usageError{fmt.Errorf("--expire %v: whole seconds, or 0", o.expiry), "rules match for so long after they were loaded: --expire 90m"}
 	case o.verbose && o.output != "text":
@@ -218,13 +218,13 @@ func (o *floodsOptions) printsRules() bool { return slices.Contains(ruleForms, o
 
 // choosing are the flags that choose incidents and rules, so that commands which print the
 // same again have them.
-var choosing = []string{"servers", "own", "level", "thresholds", "proven", "expire", "decode-as", "dedup", "sampled", "memory", "reader"}
+var choosing = []string{"servers", "own", "level", "thresholds", "expire", "decode-as", "dedup", "sampled", "memory", "reader"}
 
 // invocation returns how the command was called, for the commands in its output.
 func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) rules.Invocation {
 	words := o.flagWords(cmd, func(f *pflag.Flag) bool { return slices.Contains(choosing, f.Name) })
 	if slices.Contains(args, stdin) { // what comes from there cannot be read again
-		return rules.Invocation{Flags: cli.Quote(words...)}
+		return rules.Invocation{Flags: cli.Quote(words...), Proven: o.proven}
 	}
 	files := slices.Clone(args)
 	if len(files) > 0 && strings.HasPrefix(files[0], "-") {
@@ -233,7 +233,7 @@ func (o *floodsOptions) invocation(cmd *cobra.Command, args []string) rules.Invo
 	for _, name := range o.interfaces {
 		files = append(files, "-i", name)
 	}
-	return rules.Invocation{Captures: cli.Quote(files...), Flags: cli.Quote(words...), IsLive: o.isLive(), Written: o.rules}
+	return rules.Invocation{Captures: cli.Quote(files...), Flags: cli.Quote(words...), Proven: o.proven, IsLive: o.isLive(), Written: o.rules}
 }
 
 // printRules prints all rules and thresholds.

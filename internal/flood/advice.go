@@ -23,8 +23,8 @@ type Advice struct {
 	// these the lines for nftables would have dropped; 0 where they could not be tried.
 	Tried, Dropped uint64
 	TooFew         string // a sentence after that, with a blank before it, where Tried are too few to show what a limit does
-	// ProvenFirst is set where Rules would have touched too many clients that had proved their
-	// address, and few where those who did so before pass first.
+	// ProvenFirst is set where Rules would have touched fewer clients that had proved their address if those who did
+	// so before pass first.
 	ProvenFirst bool
 	// Cost is what Rules would have cost players and visitors; nil where that is unknown. Losses has it for
 	// each client, until a run has listed too many.

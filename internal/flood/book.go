@@ -143,6 +143,14 @@ func (b *book) isQuiet(last int32) bool { return float64(b.Now-last) >= b.lim.Qu
 // is limited.
 const WarmUp = warmUp * time.Second
 
+// SureAfter is for how long a server has to be watched until a page may say that nothing is wrong with it: a slow
+// attack takes so long to be found. Chosen: that of ten seconds whose mean is judged.
+const SureAfter = 10 * time.Second
+
+// usualAfter is how many seconds of a capture before an incident show what is usual. Chosen: with fewer it is chance,
+// and that of an attack that was there from the first packet is the attack's.
+const usualAfter = 5
+
 // restartTrial restarts the trial of an incident whose kind changed, or begins one.
 func (b *book) restartTrial(in *Incident, t Trial) Trial {
 	if t == nil {

@@ -115,6 +115,9 @@ func (c *course) openIncident(s *serverSecond, v verdict) {
 		return
 	}
 	in.Proto, in.Frame, in.Baseline, in.SourceSketch = s.server.Proto, start.Frame, s.server.Usual(), &c.sources
+	if start.Sec-s.begun < usualAfter {
+		in.Baseline = 0
+	}
 	in.IsSampled = s.server.IsSampled()
 	c.in, c.firstSec, c.lastSec, c.lastEnd, c.pauseStart, c.betterStreak = in, start.Sec, s.Now, s.secondEnd(), 0, 0
 	c.countedTo = s.Now

@@ -152,7 +152,7 @@ type Incident struct {
 	Paused    int64        // the same while nothing qualifies and another pulse may continue it; else 0
 	Frame     uint64       // a packet at or after Start: where to look
 	Pulses    int          // stretches between pauses of pulseGap seconds and more
-	// Peak, Mean and Baseline, the usual rate, are in packets a second of those that
+	// Peak, Mean and Baseline, the usual rate (0: unknown), are in packets a second of those that
 	// count: queries, guesses or junk, replies at a victim, refused logins. Mean is that of the
 	// whole length, pauses between pulses included.
 	Peak     float64
@@ -199,8 +199,8 @@ type Incident struct {
 	Stands float64
 	// Answers has what clients got since the detection; empty where that is unknown.
 	Answers Answers
-	// Served is the share of the requests of clients that had proved their address, or did by them, that got
-	// what they asked for; -1: no client proved one.
+	// Served is the share of the requests of clients that had proved their address, or did by them, that got a
+	// reply; -1: too few of such clients asked.
 	Served    float64
 	History   []Change
 	Weight    Weight     // of the evidence; Confidence makes a share of it
@@ -220,6 +220,8 @@ type Answers struct {
 	ProvenAsked, ProvenGiven uint64
 	// FirstAsked are those of all others. A new visitor's first query looks like them and fares as they do.
 	FirstAsked, FirstGiven uint64
+	// KeyedAsked are those of ProvenAsked that brought a challenge back, KeyedGiven those of them that got data.
+	KeyedAsked, KeyedGiven uint64
 	// Clients are those of the proven ones that asked in the last minute, ClientsServed those of them whose last
 	// query got a reply.
 	Clients, ClientsServed int
@@ -231,6 +233,8 @@ func (a Answers) Minus(b Answers) Answers {
 	a.ProvenGiven -= min(b.ProvenGiven, a.ProvenGiven)
 	a.FirstAsked -= min(b.FirstAsked, a.FirstAsked)
 	a.FirstGiven -= min(b.FirstGiven, a.FirstGiven)
+	a.KeyedAsked -= min(b.KeyedAsked, a.KeyedAsked)
+	a.KeyedGiven -= min(b.KeyedGiven, a.KeyedGiven)
 	return a
 }
 
@@ -239,6 +243,9 @@ func (a Answers) Served() float64 { return shareOfAsked(a.ProvenGiven, a.ProvenA
 
 // FirstServed returns the same of the requests of all others.
 func (a Answers) FirstServed() float64 { return shareOfAsked(a.FirstGiven, a.FirstAsked) }
+
+// KeyedServed returns the same of requests that brought a challenge back.
+func (a Answers) KeyedServed() float64 { return shareOfAsked(a.KeyedGiven, a.KeyedAsked) }
 
 func shareOfAsked(given, asked uint64) float64 {
 	if asked < leastAsked {

@@ -246,7 +246,7 @@ func (m *Model) verdict() (first, second string) {
 		first += fmt.Sprintf("; and %d more", n-1)
 	}
 	if m.hasRules(in) {
-		return levelStyle(in.Level).Render(first), "Undo: sudo nft delete table inet qsniff   " + m.effect(in)
+		return levelStyle(in.Level).Render(first), "Undo: " + loaded.Undo + "   " + m.effect(in)
 	}
 	if m.opt.Asked.Written != "" && in.Level == flood.Alert && in.Advice.Rules != nil {
 		return levelStyle(in.Level).Render(first), "Do: " + m.opt.Asked.LoadNFT() + "   Undo: sudo nft delete table inet qsniff"
@@ -305,6 +305,9 @@ func (m *Model) length(in *flood.Incident) string {
 // calm is the verdict where no attack goes on: what there was.
 func (m *Model) calm(all []*flood.Incident) (first, second string) {
 	first = terminal.Good.Render("No floods.")
+	if s := m.state; s.Play == nil && s.Ended == nil && s.Nanos-s.Counters.Run.First < int64(flood.SureAfter) {
+		first = fmt.Sprintf("Watching since %d s, nothing yet.", (s.Nanos-s.Counters.Run.First)/1e9)
+	}
 	counts := [flood.Alert + 1]uint64{}
 	var last *flood.Incident // that was an attack or a warning
 	for _, in := range all {
@@ -319,6 +322,9 @@ func (m *Model) calm(all []*flood.Incident) (first, second string) {
 	second = m.silent()
 	if n := counts[flood.Info] + counts[flood.Warn] + counts[flood.Alert]; n > 0 {
 		second = fmt.Sprintf("i lists %s. ", digits.Counted(n, "incident")) + second
+	}
+	if idle := m.state.Loaded.DescribeIdle(time.Unix(0, m.state.Nanos)); idle != "" {
+		second = terminal.Warn.Render(idle) + "   " + second
 	}
 	return first, second
 }

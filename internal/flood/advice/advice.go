@@ -52,7 +52,7 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 		c, others = nil, nil // its trial was about another verdict
 	}
 	if c != nil {
-		c.isSampled = in.IsSampled
+		c.isSampled, c.answers = in.IsSampled, in.Answers
 	}
 	var veto []string
 	if c != nil && p.numRules > 0 {
@@ -70,7 +70,7 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 		words = append(words, "There are no ready lines for this target.")
 	case p.numRules > 0:
 		x := flood.Advice{Words: words, Rules: &p, Measured: c.describe() + c.describeShortness() + describeOthers(others),
-			ProvenFirst: c != nil && c.rank() == rankProvenFirst}
+			ProvenFirst: c != nil && !c.IsBlind && c.ClientsHit > c.NewHit}
 		if len(veto) > 0 {
 			x.Veto = veto[0]
 		}
@@ -115,7 +115,11 @@ func (c *outcome) describe() string {
 			digits.Counted(c.Flood, "packet"))
 		if c.hasCost() {
 			cost := flood.CostOf(c.losses)
-			return s + ". " + DescribeCost(&cost) + c.describeLimit()
+			s += ". " + DescribeCost(&cost) + c.describeLimit()
+			if lost := DescribeLost(&c.answers); lost != "" {
+				s += " As it was, " + lost + "."
+			}
+			return s
 		}
 		if !c.IsBlind && c.Clients > 0 && !hasClasses(c.plan.kind) {
 			return s + " and " + c.describeClients()

@@ -64,3 +64,32 @@ func joinParts(parts []string) string {
 	}
 	return parts[0]
 }
+
+// DescribeLost returns which of their queries clients lost to the flood itself, without rules, as a part of a
+// sentence; empty where that is unknown, or next to none.
+func DescribeLost(a *flood.Answers) string {
+	first, keyed := a.FirstServed(), a.KeyedServed()
+	isFirst, isKeyed := first >= 0 && first <= leastLost, keyed >= 0 && keyed <= leastLost
+	switch {
+	case isFirst && isKeyed:
+		return fmt.Sprintf("%s of the first queries got no reply, nor did %s of those that brought a challenge back", lostShare(first), lostShare(keyed))
+	case isFirst:
+		return lostShare(first) + " of the first queries got no reply"
+	case isKeyed:
+		return lostShare(keyed) + " of the queries that brought a challenge back got no reply"
+	}
+	return ""
+}
+
+// leastLost is the share of queries with a reply above which what is lost is not worth a sentence.
+const leastLost = 0.99
+
+// lostShare returns the other part of a share in percent.
+func lostShare(served float64) string { return fmt.Sprintf("%.0f %%", 100*(1-served)) }
+
+// rescues reports whether more exchanges succeed with the lines than did without: with them a first query passes as
+// often as the flood does, and the challenge that it gets counts; without, either is lost.
+func (c *outcome) rescues() bool {
+	first, keyed := c.answers.FirstServed(), c.answers.KeyedServed()
+	return first >= 0 && keyed >= 0 && 1-share(c.FloodDropped, c.Flood) > first*keyed
+}

@@ -489,6 +489,9 @@ func (c *outcome) veto(in *flood.Incident, others []outcome) []string {
 	case 0:
 		return c.explainTooLittle(others)
 	}
+	if c.rescues() {
+		return nil
+	}
 	s := fmt.Sprintf("Before you load the lines below: on this capture they would have touched %s of %s (%s), more than 1 in 100.",
 		thousands(uint64(c.ClientsHit)), thousands(uint64(c.Clients))+" "+c.clientNoun(uint64(c.Clients)),
 		shareOf(uint64(c.ClientsHit), uint64(c.Clients)))

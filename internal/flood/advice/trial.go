@@ -35,6 +35,7 @@ type outcome struct {
 	// IsBlind is set by the caller where the capture shows no proof of any address, as
 	// where it has one direction only.
 	IsBlind bool
+	answers flood.Answers // what clients got meanwhile, without these lines
 	// isSampled is set where packets are samples, on which lines cannot be tried.
 	isSampled bool
 
@@ -69,7 +70,7 @@ type trial struct {
 }
 
 // asked counts requests and replies.
-type asked struct{ requests, replies uint64 }
+type asked struct{ requests, replies uint32 }
 
 // lastPacket is what became of the last packet of a source: a hash of the source, and in its lowest
 // bits the planSet that dropped it; 0: none came.
@@ -89,7 +90,7 @@ type clientRecord struct {
 	isNew       bool    // it proved its address after the detection
 	packets     uint64
 	asked       uint64 // of these, what the incident is about
-	asks        asked
+	asks, keyed asked
 	lastAsked   int64 // the age of its last request
 	isWaiting   bool  // for the reply to it
 	isServed    bool  // it got a reply to the last request but the one that it waits for
@@ -283,6 +284,9 @@ func (t *trial) recordReply(s *track.Sighting, proven bool) {
 		if number := t.clients.lookup(client); number != nil {
 			r := &t.records[*number]
 			r.asks.replies++
+			if s.What != track.IsChallenge {
+				r.keyed.replies++
+			}
 			r.isServed, r.isWaiting = true, false
 			return
 		}
@@ -297,26 +301,28 @@ func (t *trial) Answers() flood.Answers {
 		return a
 	}
 	a.Clients, a.ClientsServed = 0, 0
-	first := t.first
+	firstAsked, firstGiven := uint64(t.first.requests), uint64(t.first.replies)
 	for i := range t.records {
 		r := &t.records[i]
-		replies := min(r.asks.replies, r.asks.requests)
+		requests, replies := uint64(r.asks.requests), uint64(min(r.asks.replies, r.asks.requests))
 		if r.isBusy { // a forged address, or no client
-			first.requests += r.asks.requests
-			first.replies += replies
+			firstAsked += requests
+			firstGiven += replies
 			continue
 		}
-		a.ProvenAsked += r.asks.requests
+		a.ProvenAsked += requests
 		a.ProvenGiven += replies
-		if r.asks.requests > 0 && t.clock-r.lastAsked < int64(lately) {
+		a.KeyedAsked += uint64(r.keyed.requests)
+		a.KeyedGiven += uint64(min(r.keyed.replies, r.keyed.requests))
+		if requests > 0 && t.clock-r.lastAsked < int64(lately) {
 			a.Clients++
 			if r.isServed {
 				a.ClientsServed++
 			}
 		}
 	}
-	a.FirstAsked += first.requests
-	a.FirstGiven += min(first.replies, first.requests)
+	a.FirstAsked += firstAsked
+	a.FirstGiven += min(firstGiven, firstAsked)
 	return a
 }
 
@@ -357,6 +363,9 @@ func (t *trial) countClient(s *track.Sighting, end *remoteEnd, isAbout bool, dro
 	}
 	if s.What == track.IsRequest {
 		r.asks.requests++
+		if s.Flags&track.HasKey != 0 {
+			r.keyed.requests++
+		}
 		if r.isWaiting {
 			r.isServed = false
 		}

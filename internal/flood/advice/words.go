@@ -208,11 +208,22 @@ func (p *plan) settings(in *flood.Incident) string {
 		t := in.Shape[i].Type
 		isOpen = isOpen || t != nil && t.Asks.Has(p.operator.ChallengeFor)
 	}
-	isSilent := in.GivesChallenges && in.Replies == 0 // it challenged before the flood
-	if p.operator.ChallengeFor != 0 && (!isOpen || isSilent || in.Challenged > 0) {
+	if p.operator.ChallengeFor != 0 && (!isOpen || p.isChallenged(in)) {
 		return p.operator.OtherSettings
 	}
 	return p.operator.Settings
+}
+
+// isChallenged reports whether the server gives challenges to what comes. Those of a flood that goes on are counted
+// late; a challenge is shorter than any query, and data is longer.
+func (p *plan) isChallenged(in *flood.Incident) bool {
+	switch {
+	case in.Challenged > 0, in.Gated.Has(p.operator.ChallengeFor):
+		return true
+	case !in.GivesChallenges || in.Requests == 0:
+		return false
+	}
+	return in.Replies == 0 || in.BytesOut/in.Replies < in.BytesIn/in.Requests // silent: it challenged before the flood
 }
 
 // capWords returns why a cap has its number.

@@ -29,6 +29,7 @@ type Input struct {
 type Invocation struct {
 	Captures string // "evening.pcap 'my capture.pcap'"
 	Flags    string // those that choose incidents and rules: "--servers 198.51.100.0/24"
+	Proven   bool   // --proven, which the rules for nft have alone
 	// IsLive is set of a capture that goes on: no command prints the same again, and a pipe that is fed by one
 	// ends with it before anything is loaded.
 	IsLive  bool
@@ -60,6 +61,9 @@ func (v *Invocation) RunScript(form, arg string) string {
 // Floods returns the command that prints these incidents, or rules against them, in a form
 // that -o names.
 func (v *Invocation) Floods(form string) string {
+	if v.Proven && form == "nft" {
+		form += " --proven"
+	}
 	words := []string{"qsniff floods -o", form, v.Flags, v.Files()}
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }

@@ -72,7 +72,7 @@ type incident struct {
 	Completion   *share           `json:"challenge_completion,omitempty" jsonschema:"share of the challenges that were brought back"`
 	Challenged   *uint64          `json:"challenged,omitempty" jsonschema:"challenges that the server gave"`
 	Answered     *quantity        `json:"answered,omitempty" jsonschema:"share of requests that got any reply, challenges included"`
-	Served       *quantity        `json:"proven_served,omitempty" jsonschema:"experimental: share of the requests of clients that proved their address that got what they asked for"`
+	Served       *quantity        `json:"proven_served,omitempty" jsonschema:"experimental: share of the requests of clients that proved their address, first ones among them, that got a reply"`
 	Succeeded    onlyTrue         `json:"succeeded,omitempty" jsonschema:"of guessed passwords: a login was accepted"`
 	Leaked       *leaked          `json:"leaked,omitempty" jsonschema:"what guessed challenges brought"`
 	History      []earlierKind    `json:"kind_history" jsonschema:"kinds that it was taken for before"`

@@ -85,6 +85,9 @@ func (p *floodsPage) writeLoading() {
 	if slices.ContainsFunc(p.f.Incidents, func(in flood.Incident) bool { return in.Advice.ProvenFirst }) {
 		load, form = "Load, with the clients that proved their address, who pass first", "nft --proven"
 	}
+	if p.f.Proven != nil {
+		form = "nft"
+	}
 	p.writeLine(tableIndent, "%s; %s, and loading again does no harm:", load, until)
 	p.writeCommand(asked.Floods(form) + " | sudo nft -f -")
 	p.writeLine(tableIndent, "Undo:")

@@ -131,7 +131,7 @@ func (p *floodsPage) briefAmounts(in *flood.Incident) string {
 	}
 	add("%s", what)
 	if in.Peak > 0 {
-		usual := ""
+		usual := " (usual: unknown)"
 		if in.Baseline > 0 {
 			usual = fmt.Sprintf(" (usual: %s)", short(in.Baseline))
 		}
@@ -149,10 +149,12 @@ func (p *floodsPage) briefAmounts(in *flood.Incident) string {
 		add("%s in, %s out", bitRate(in.BytesIn, took), bitRate(in.BytesOut, took))
 	}
 	if in.Answered >= 0 {
-		add("%.0f %% got any reply", 100*min(in.Answered, 1))
+		add("%.0f %% of the queries got any reply", 100*min(in.Answered, 1))
 	}
 	if in.Served >= 0 {
-		add("%.0f %% of the queries of proven clients what they asked for", 100*in.Served)
+		add("%.0f %% of those of proven clients", 100*in.Served)
+	} else if in.Answers.FirstAsked > 0 {
+		add("of proven clients too few asked to say how these fare")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -196,6 +198,10 @@ func (p *floodsPage) writeCommands(worst []*flood.Incident) {
 	form, proven := "nft", ""
 	if slices.ContainsFunc(worst, func(in *flood.Incident) bool { return in.Advice.ProvenFirst }) {
 		form, proven = "nft --proven", "; the clients that proved their address pass first"
+	}
+	if p.f.Proven != nil { // the flag is among the others
+		form = "nft"
+		proven = fmt.Sprintf("; %s that proved their address pass first", digits.Counted(uint64(len(p.f.Proven.Sources)), "client"))
 	}
 	ends := ""
 	if p.f.Expiry > 0 {
@@ -248,6 +254,9 @@ func (p *floodsPage) writeEffect(in *flood.Incident) {
 	costs := "unknown: no client that had proved its address came meanwhile, or the capture does not show it"
 	if a.Cost != nil {
 		costs = costInBrief(a.Cost)
+		if lost := advice.DescribeLost(&in.Answers); lost != "" {
+			costs += "; without them " + lost
+		}
 	}
 	p.writeFigure("costs", costs)
 	if a.Veto != "" {

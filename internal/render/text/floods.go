@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,7 @@ func AppendFloods(dst []byte, f *render.Floods, opt Options, how FloodOptions) [
 	}
 	p.writeHeadline()
 	p.writeScope()
+	p.writeIdleRules()
 	if !how.Verbose && !how.Explain {
 		p.writeBrief()
 		return p.dst
@@ -112,6 +114,14 @@ func (p *floodsPage) writeHeadline() {
 	p.dst = append(p.dst, s.on...)
 	p.dst = appendWrapped(p.dst, []byte(text), 0, p.opt.Width)
 	p.dst = append(append(p.dst, s.off...), '\n')
+}
+
+// writeIdleRules writes that rules are still loaded when nothing goes on.
+func (p *floodsPage) writeIdleRules() {
+	goesOn := slices.ContainsFunc(p.f.Incidents, func(in flood.Incident) bool { return in.Level >= flood.Warn && in.End == 0 && in.Paused == 0 })
+	if text := p.f.Loaded.DescribeIdle(time.Unix(0, p.f.Run.Last)); text != "" && p.f.IsLive && !goesOn {
+		p.writeLine(0, "%s", text)
+	}
 }
 
 // writeScope writes what was examined: the time, and the traffic in it.
@@ -287,6 +297,9 @@ func (p *floodsPage) writeNotes() {
 // was, because a reader whose server is down has to know where to look.
 func (p *floodsPage) noQueryFloods(where string) string {
 	text, n := "No query floods", &p.f.Others
+	if watched := time.Duration(p.f.Run.Last - p.f.Run.First); p.f.IsLive && watched < flood.SureAfter {
+		text = fmt.Sprintf("Watching since %.0f s, nothing yet", watched.Seconds())
+	}
 	if c := n[flood.Alert]; c > 0 {
 		text = digits.Counted(c, "attack") + " (no queries)"
 	}

@@ -12,7 +12,9 @@ import (
 	"qsniff/internal/base/display"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/other"
+	"qsniff/internal/flood/proof"
 	"qsniff/internal/flood/rules"
+	"qsniff/internal/flood/rules/loaded"
 	"qsniff/internal/render"
 	"qsniff/internal/render/tally"
 	"qsniff/internal/track"
@@ -147,6 +149,23 @@ func TestBrief(t *testing.T) {
 		{"not tried", one(func(_ *render.Floods, in *flood.Incident) { in.Advice.Tried, in.Advice.Cost = 0, nil }), []string{"stops unknown", "costs unknown"}},
 		{"none seen", one(func(_ *render.Floods, in *flood.Incident) { in.Advice.Cost = &flood.Cost{KnownHit: 2, Known: 3} }),
 			[]string{"costs no players to see it at; 2 of 3 known visitors lose an answer; no new visitors to see it at"}},
+		{"what clients lose without", one(func(_ *render.Floods, in *flood.Incident) {
+			in.Answers = flood.Answers{FirstAsked: 1000, FirstGiven: 60, KeyedAsked: 100, KeyedGiven: 10}
+		}), []string{"6 of 7 new visitors have to ask again; without them 94 % of the first queries got no reply, nor did 90 % of those that brought a challenge back"}},
+		{"proven clients are asked for", one(func(f *render.Floods, in *flood.Incident) {
+			in.Advice.ProvenFirst, f.Asked.Proven, f.Proven = true, true, &proof.Summary{Sources: make([]proof.Source, 207)}
+		}), []string{"DO qsniff floods -o nft --proven --servers", "207 clients that proved their address pass first"}},
+		{"of clients nothing is known", one(func(_ *render.Floods, in *flood.Incident) { in.Served, in.Answers.FirstAsked = -1, 1000 }),
+			[]string{"of proven clients too few asked to say how these fare"}},
+		{"usual is unknown", one(func(_ *render.Floods, in *flood.Incident) { in.Baseline = 0 }), []string{"a second at the peak (usual: unknown)"}},
+		{"rules stay loaded", one(func(f *render.Floods, in *flood.Incident) {
+			f.IsLive, f.Loaded = true, &loaded.State{Table: loaded.Table{IsLoaded: true}}
+		}), []string{"1 attack", "Your rules are still loaded. Undo: sudo nft delete table inet qsniff", "ATTACK on"}},
+		{"the first seconds", func() *render.Floods {
+			f := flooded()
+			f.Incidents, f.Counts, f.IsLive, f.Run.Last = nil, [3]uint64{}, true, f.Run.First+4e9
+			return f
+		}(), []string{"Watching since 4 s, nothing yet"}},
 		{"a full line", one(func(_ *render.Floods, in *flood.Incident) { in.BytesIn = 20 << 30 }), []string{"else if the line is full, now 1.72 Gbit/s", "qsniff floods -o path"}},
 		{"an attack, a warning and a note", flooded(), []string{"1 attack, 1 warning, 1 note", "DO qsniff", "ATTACK on", "WARNING on", "Notes", "crowd udp/[2001:db8:1234:5678:9abc:def0:1234:5678]:27015: a crowd", "MORE"}},
 		{"what goes on comes first, then what is fastest", func() *render.Floods {

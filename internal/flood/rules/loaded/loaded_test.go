@@ -174,3 +174,24 @@ func TestEffect(t *testing.T) {
 		}
 	}
 }
+
+// TestDescribeIdle: when nothing goes on, rules that are loaded are named with how to remove them.
+func TestDescribeIdle(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	for _, x := range []struct {
+		table Table
+		want  string
+	}{
+		{Table{}, ""},
+		{Table{IsLoaded: true}, "Your rules are still loaded. Undo: sudo nft delete table inet qsniff"},
+		{Table{IsLoaded: true, Expires: now.Unix() + 600}, "Your rules are still loaded, and expire in 10 min. Undo: sudo nft delete table inet qsniff"},
+		{Table{IsLoaded: true, Expires: now.Unix() - 1}, "Your rules are still loaded, but have expired and match nothing any more. Undo: sudo nft delete table inet qsniff"},
+	} {
+		if got := (&State{Table: x.table}).DescribeIdle(now); got != x.want {
+			t.Errorf("got  %s\nwant %s", got, x.want)
+		}
+	}
+	if got := (*State)(nil).DescribeIdle(now); got != "" {
+		t.Error(got)
+	}
+}

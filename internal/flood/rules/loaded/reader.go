@@ -12,6 +12,7 @@ import (
 
 	"qsniff/internal/base/digits"
 	"qsniff/internal/flood"
+	"qsniff/internal/flood/advice"
 )
 
 // Reader has another process read the rules that are loaded, every now and then. Its methods may be called
@@ -214,6 +215,25 @@ func (s *State) Describe(target flood.Target, now time.Time) string {
 	return fmt.Sprintf("%s drop %s: %s of the %s packets a second that they look at.%s", text, share(x.Dropped, x.Looked),
 		perSecond(x.Dropped, s.Seconds), perSecond(x.Looked, s.Seconds), s.describeEffect(target))
 }
+
+// DescribeIdle returns in sentences that rules are loaded while no attack goes on, as now is, and how to remove them;
+// empty: none are, or that is unknown.
+func (s *State) DescribeIdle(now time.Time) string {
+	if s == nil || !s.IsLoaded {
+		return ""
+	}
+	text := "Your rules are still loaded"
+	switch {
+	case s.Expires != 0 && now.Unix() > s.Expires:
+		text += ", but have expired and match nothing any more"
+	case s.Expires != 0:
+		text += ", and expire in " + age(time.Unix(s.Expires, 0).Sub(now))
+	}
+	return text + ". Undo: " + Undo
+}
+
+// Undo is the command that removes all rules.
+const Undo = "sudo nft delete table inet " + advice.Table
 
 // describeEffect returns how clients fare since the rules were loaded, as sentences after a blank; empty: unknown.
 func (s *State) describeEffect(target flood.Target) string {
