@@ -91,3 +91,28 @@ func TestBudgetAllocations(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestServerSide: the server has the port of a protocol, or the lower one where both have one or none has.
+func TestServerSide(t *testing.T) {
+	r := &Registry{tcp: newPortTable()}
+	if err := r.tcp.add(0, []uint16{100, 200}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		ports [2]uint16
+		want  int
+	}{
+		{[2]uint16{100, 50}, 0},
+		{[2]uint16{50, 100}, 1},
+		{[2]uint16{100, 300}, 0},
+		{[2]uint16{300, 100}, 1},
+		{[2]uint16{100, 200}, 0},
+		{[2]uint16{200, 100}, 1},
+		{[2]uint16{300, 400}, 0},
+		{[2]uint16{400, 300}, 1},
+	} {
+		if got := r.ServerSide(tt.ports); got != tt.want {
+			t.Errorf("%v\ngot  %d\nwant %d", tt.ports, got, tt.want)
+		}
+	}
+}

@@ -265,7 +265,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-var updateValues = flag.Bool("update", false, "rewrite testdata/values.txt")
+var update = flag.Bool("update", false, "rewrite the files of testdata")
 
 // TestValueNames: what numbers of fields are called. The manual has the short lists alone; testdata/values.txt,
 // which -update writes, has all.
@@ -310,13 +310,19 @@ func TestValueNames(t *testing.T) {
 	for _, s := range texts {
 		fmt.Fprintf(&got, "%s\n%s", strings.Join(fields[s], " "), s)
 	}
-	if *updateValues {
-		if err := os.WriteFile("testdata/values.txt", []byte(got.String()), 0o644); err != nil {
+	golden(t, "testdata/values.txt", got.String())
+}
+
+// golden compares got with a file, which -update writes.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile("testdata/values.txt")
-	if diff := cmp.Diff(string(want), got.String()); diff != "" || err != nil {
-		t.Errorf("want -, got +; %v\n%s", err, diff)
+	want, err := os.ReadFile(path)
+	if diff := cmp.Diff(string(want), got); diff != "" || err != nil {
+		t.Errorf("%s: want -, got +; %v\n%s", path, err, diff)
 	}
 }
