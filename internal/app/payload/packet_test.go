@@ -45,6 +45,9 @@ func TestAsPacket(t *testing.T) {
 	}
 	t.Run("cut", func(t *testing.T) {
 		p, ok := AsPacket(hextest.Bytes(t, ipv4+udp+"ffffffff"))
+		if tagged, _ := AsPacket(hextest.Bytes(t, ethTo+"8100 0005 0800"+ipv4+udp+"ffffffff")); tagged.Wire != 18+37 {
+			t.Errorf("after a tag: got %d bytes on the wire, want 55", tagged.Wire)
+		}
 		if !ok || p.Wire != 37 || p.Packet.Wire != 9 || len(p.Payload) != 4 {
 			t.Errorf("got %v, %d bytes on the wire, payload %d of %d\nwant 37, payload 4 of 9", ok, p.Wire, len(p.Payload), p.Packet.Wire)
 		}
@@ -54,7 +57,8 @@ func TestAsPacket(t *testing.T) {
 // TestNoPacket: payloads whose first bytes could begin a packet.
 func TestNoPacket(t *testing.T) {
 	for _, in := range []string{
-		reply, "", "45", `"EYE1" 0474657374 04 31 32 33 0a "a long enough name"`,
+		reply, "", "45", "02000000" + ipv6 + udp + reply, // the family of the loopback is IPv4
+		`"EYE1" 0474657374 04 31 32 33 0a "a long enough name"`,
 		"45 00 0025 0002 0000 40 11 0000 c6120024 0a400024 6987 9c41 0012 2448" + reply,
 		`"` + "a text of forty bytes and more, which is no IPv6 packet" + `"`,
 	} {

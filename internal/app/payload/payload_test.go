@@ -47,6 +47,7 @@ func TestParse(t *testing.T) {
 
 		{"base64", "/////1VLodUi", Base64, []string{ask}},
 		{"base64 with padding", "/////1U=", Base64, []string{"ffffffff55"}},
+		{"base64 with padding, two requests", "/////w==\n/////1U=\n", Base64, []string{"ffffffff", "ffffffff55"}},
 		{"base64 without it", "/////1U", Base64, []string{"ffffffff55"}},
 		{"base64 for addresses", "_____1VLodUi", Base64, []string{ask}},
 		{"base64, wrapped", "/////0kRTmFtZSB3\naXRoICBzcGFjZQBt\nYXAAZGlyAGdhbWUA\nCgAFEABkbAABdjEA\n", Base64, []string{info}},
