@@ -193,6 +193,7 @@ func (w *world) flood(rate float64, from, to time.Duration, port, at uint16, x s
 // many packets and bytes as there were.
 func TestOthersFound(t *testing.T) {
 	const last, long = 145 * sec, 6 * sec
+	var all worlds
 	udp := strange{what: track.IsOther, bytes: 100, size: 128}
 	for _, tc := range []struct {
 		class, target string
@@ -230,6 +231,9 @@ func TestOthersFound(t *testing.T) {
 				w.flood(times*tc.rate, t0, t0+long, tc.port, tc.at, tc.x, &sent)
 			}
 			w.run(last)
+			if times == 1 {
+				all.add(fmt.Sprint(tc.class, " ", tc.target), w)
+			}
 			var found []string
 			for _, in := range w.incidents {
 				found = append(found, fmt.Sprint(in.Kind, " ", in.Target))
@@ -251,6 +255,7 @@ func TestOthersFound(t *testing.T) {
 			}
 		}
 	}
+	all.compare(t, "others.txt")
 }
 
 // TestOthersOfFew: below the rate of a flood from many, few sources that are faster than clients are one, and a

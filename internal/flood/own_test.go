@@ -45,6 +45,7 @@ func (w *world) storm(c client, s *server, rate float64, completes bool, from, t
 // TestOwnTools: what is a storm of one's own tools, and what is not.
 func TestOwnTools(t *testing.T) {
 	const from, to, last = t0, t0 + 40*sec, 240 * sec
+	var all worlds
 	for _, tc := range []struct {
 		name   string
 		list   string // of own tools; empty: toolNet
@@ -161,9 +162,13 @@ func TestOwnTools(t *testing.T) {
 				if t.Failed() {
 					w.logIncidents(t)
 				}
+				if !six {
+					all.add(t.Name(), w)
+				}
 			})
 		}
 	}
+	all.compare(t, "own.txt")
 }
 
 // checkOwn compares the warnings and alerts with those that are wanted.

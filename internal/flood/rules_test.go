@@ -15,7 +15,25 @@ import (
 	"qsniff/internal/flood/measure"
 )
 
-var updateRules = flag.Bool("update", false, "rewrite testdata/rules.txt")
+var update = flag.Bool("update", false, "rewrite the files of testdata")
+
+// golden compares got with a file of testdata, which -update writes.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("go test -run %s -update writes it anew; want -, got +\n%s", t.Name(), diff)
+	}
+}
 
 // TestSigns holds the points of many sources against numbers that are written here once
 // more, each sign at its limits and alone.
@@ -257,19 +275,7 @@ func TestRulesAreThose(t *testing.T) {
 			fmt.Fprintf(&b, "  %+g %s\n", s.Points, s.Text)
 		}
 	}
-	path := filepath.Join("testdata", "rules.txt")
-	if *updateRules {
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("go test -run TestRulesAreThose -update writes it anew; want -, got +\n%s", diff)
-	}
+	golden(t, "rules.txt", b.String())
 }
 
 // TestRules: each kind has a rule, each threshold is in one, and the features that

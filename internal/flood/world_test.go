@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -76,6 +77,7 @@ func (w *world) found(in *Incident, e Event) {
 	x.Incident = *in
 	x.Top, x.Prefixes, x.History = slices.Clone(in.Top), slices.Clone(in.Prefixes), slices.Clone(in.History)
 	x.Evidence, x.SourceSketch = slices.Clone(in.Evidence), nil
+	x.Shape, x.Features = slices.Clone(in.Shape), slices.Clone(in.Features)
 	x.events = append(x.events, e)
 	x.level = max(x.level, in.Level)
 }
@@ -298,6 +300,55 @@ func (x *record) line() string {
 	}
 	return fmt.Sprintf("%s %s campaign %d, %s to %s, detected %s, %d pulses, peak %.0f, %.0f sources, confidence %.2f, history %v, %v\n     %s",
 		x.Name(), x.Target, x.Campaign, since(x.Start), end, since(x.Detected), x.Pulses, x.Peak, x.Sources, x.Weight.Value, x.History, x.events, evidenceText(x.Evidence))
+}
+
+// figures returns what an incident is but its evidence in words: its figures, and those of its sources, networks and features.
+func (x *record) figures() string {
+	since := func(n int64) float64 { return float64(n-dawn.UnixNano()) / 1e9 }
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %s %s, campaign %d, %s, %.3f to %.3f, detected %.3f, frame %d, %d pulses, %v, history", x.Name(), x.Target, x.Campaign, x.level,
+		since(x.Start), since(x.End), since(x.Detected), x.Frame, x.Pulses, x.events)
+	for _, c := range x.History {
+		fmt.Fprintf(&b, " %s %.3f", c.Kind, since(c.Nanos))
+	}
+	fmt.Fprintf(&b, "\n    peak %.5g, mean %.5g, usual %.5g, %d requests, %d replies, %d packets, %d and %d bytes, %d in a second, viewed %d\n", x.Peak, x.Mean,
+		x.Baseline, x.Requests, x.Replies, x.Packets, x.BytesIn, x.BytesOut, x.PeakBytes, x.Viewed)
+	fmt.Fprintf(&b, "    %.4g sources, %.3g off, weight %.4g %d, challenged %d %t, completion %.3g, answered %.3g, stands %.4g, answers %v, served %.3g, gated %d\n",
+		x.Sources, x.SourcesError, x.Weight.Value, x.Weight.Basis, x.Challenged, x.GivesChallenges, x.Completion, x.Answered, x.Stands, x.Answers, x.Served, x.Gated)
+	fmt.Fprintf(&b, "    %d servers %v %t %v, joins %.4g, %t, leak %v, window %.3f to %.3f of %d, %d other forms, top", x.Servers, x.Targets, x.MoreServers,
+		x.MorePorts, x.Joins, x.Succeeded, x.Leak, since(x.TopFrom), since(x.TopTo), x.TopOf, x.OtherForms)
+	for _, s := range x.Top[:min(len(x.Top), 3)] {
+		fmt.Fprintf(&b, " %v", s)
+	}
+	for _, n := range x.Prefixes[:min(len(x.Prefixes), 2)] {
+		fmt.Fprintf(&b, " %v", n)
+	}
+	for _, f := range x.Shape {
+		fmt.Fprintf(&b, " %t %t %d %d %d", f.IsOther, f.HasKey, f.Min, f.Max, f.Packets)
+	}
+	fmt.Fprintf(&b, "\n    without %v:", x.Missing)
+	for _, f := range x.Features {
+		fmt.Fprintf(&b, " %s %.4g", f.Name, f.Value)
+	}
+	return b.String() + "\n"
+}
+
+// worlds has the figures of all that was found in the parts of a test, by their names.
+type worlds struct{ strings.Builder }
+
+// add adds what a world found. Call it where the part runs with -short, too.
+func (x *worlds) add(name string, w *world) {
+	fmt.Fprintln(x, name)
+	for _, in := range w.incidents {
+		x.WriteString(in.figures())
+	}
+}
+
+// compare compares all with a file, unless only parts of the test ran.
+func (x *worlds) compare(t *testing.T, file string) {
+	if !strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		golden(t, file, x.String())
+	}
 }
 
 // evidenceText joins the sentences of evidence, each with its stretch of time.
