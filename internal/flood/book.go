@@ -26,6 +26,7 @@ type book struct {
 	claimsSize float64 // see claimsSize
 
 	requests, lost uint64 // packets so far
+	pairing        pairing
 
 	lastID uint64
 	closed []closedIncident // the last ones that closed
@@ -42,6 +43,36 @@ type book struct {
 	busiest  []measure.BusyHost // memory of whoever lists sources
 	prefixes []Prefix           // and networks
 }
+
+// pairing counts replies of servers that are not watched closely and get requests: with their request in the
+// capture, and without. Where one of N packets was captured, or one interface of two, most are without, and
+// what a source proves is in packets that the capture lacks.
+type pairing struct{ pairs, strays uint32 }
+
+// add adds a reply. What was long ago counts less and less.
+func (p *pairing) add(isPaired bool) {
+	if isPaired {
+		p.pairs++
+	} else {
+		p.strays++
+	}
+	if p.pairs+p.strays >= pairingMost {
+		p.pairs, p.strays = p.pairs/2, p.strays/2
+	}
+}
+
+// lacksPackets reports whether the capture lacks many packets.
+func (b *book) lacksPackets() bool {
+	p := &b.pairing
+	return p.strays >= pairingLeast && p.strays >= p.pairs
+}
+
+const (
+	// pairingMost is how many replies are counted until half of them are forgotten, and pairingLeast how many
+	// without a request show that packets are missing. Chosen: a capture begins between requests and replies.
+	pairingMost  = 1 << 12
+	pairingLeast = 20
+)
 
 // closedIncident is what is kept of an incident that closed, so that the next one at its
 // target joins its campaign.

@@ -57,7 +57,7 @@ func New(lim Thresholds, size float64, advisor Advisor) *Detector {
 	d.scans = newScans(b, n(scanners))
 	d.scans.isCarpet = d.side.networks.isCarpet
 	d.consoles = newConsoles(b, n(rconTargets), n(rconLogins))
-	d.others = newOthers(b, &d.servers, size)
+	d.others = newOthers(b, &d.side, size)
 	return d
 }
 
@@ -376,7 +376,9 @@ func (d *Detector) handleReply(s *track.Sighting) {
 	}
 	var server *measure.Server
 	if w == nil {
-		x.servers.recordReply(s.From(), s.What == track.IsChallenge)
+		if x.servers.recordReply(s.From(), s.What == track.IsChallenge) && isWhole && !s.IsSample() {
+			b.pairing.add(isWanted)
+		}
 		if d.servers.hasTrial { // junk that looks like a reply, as rules see it
 			if to := d.servers.receiver(s); to != nil && to.hasTrial() {
 				to.applyTrials(s, isWanted)
@@ -467,10 +469,24 @@ func (d *Detector) handleOther(s *track.Sighting) {
 	if w.hasTrial() { // the game goes both ways with players: they receive what is sent to them
 		w.applyTrials(s, hasPlayed)
 	}
-	if !hasPlayed {
+	if !hasPlayed && !(s.IsSample() && w.hidesSessions(s, b.Now)) {
 		w.CountStrange(s, b.Clock)
+		d.networks.handleStrange(s, w)
 	}
 }
+
+// hidesSessions reports whether samples have not shown yet, or cannot show, with whom a server speaks the game.
+func (w *watched) hidesSessions(s *track.Sighting, now int32) bool {
+	return s.Count() > mostSessionWeight || now-w.Born < sampledSessions
+}
+
+const (
+	// sampledSessions is for how many seconds samples of what a server sends are looked at until a datagram
+	// from elsewhere counts as one of no session, and mostSessionWeight of how many packets a sample may be
+	// one: five samples of each player who gets 20 packets a second. The filter of sessions keeps them for so long.
+	sampledSessions   = 30
+	mostSessionWeight = 20 * sampledSessions / 5
+)
 
 // Share has the detector measure what can be put together with what detectors on other hosts
 // measure. It is called before the first sighting.

@@ -243,6 +243,37 @@ func (x *networks) handleJunk(s *track.Sighting, w *watched) bool {
 	return true
 }
 
+// handleStrange counts a datagram of no session to a server that is watched closely and has just sent something,
+// as handleJunk does: a carpet of them is below what is conspicuous at each server.
+func (x *networks) handleStrange(s *track.Sighting, w *watched) {
+	n := x.find(w, &s.Dst, s.DstPort)
+	if n == nil || !w.HasJustSent(x.Now) && n.courses[ofJunk].in == nil {
+		return
+	}
+	if !w.isAttacked() {
+		n.countStrange(s, x.Clock)
+	}
+	x.applyTrial(n, s)
+}
+
+func (n *network) countStrange(s *track.Sighting, c m.Clock) {
+	n.members.count(s.Dst, c.Now)
+	n.LastSent, n.LastAsked = c.Now, c.Now
+	n.CountStrange(s, c)
+}
+
+// takesStrange counts a datagram of no session to an address that is not watched closely, if such datagrams are
+// an incident of its network, and reports whether they are: then no server has to be watched for it.
+func (x *networks) takesStrange(s *track.Sighting) bool {
+	n := x.find(nil, &s.Dst, s.DstPort)
+	if n == nil || n.courses[ofJunk].in == nil {
+		return false
+	}
+	n.countStrange(s, x.Clock)
+	x.applyTrial(n, s)
+	return true
+}
+
 // handleUnreachable counts an ICMP error about a reply.
 func (x *networks) handleUnreachable(s *track.Sighting, w *watched) {
 	if n := x.find(w, &s.Src, s.SrcPort); n != nil && (w == nil || !w.isAttacked()) {
@@ -254,8 +285,16 @@ func (x *networks) handleUnreachable(s *track.Sighting, w *watched) {
 // that of servers whose network is not.
 func (x *networks) judgeSecond(rules *rulebook, servers []*watched) {
 	for _, w := range servers {
-		if b := w.At(x.Now); b != nil && b.Packets+b.Junk > 0 && !w.isAttacked() && x.find(w, &w.End.Host, w.End.Port) == nil {
-			x.countCoarsely(w.End, w.Hash, b.Packets+b.Junk)
+		b := w.At(x.Now)
+		if b == nil || w.isAttacked() {
+			continue
+		}
+		asked := b.Packets + b.Junk
+		if w.HasJustSent(x.Now) {
+			asked += b.Strange
+		}
+		if asked > 0 && x.find(w, &w.End.Host, w.End.Port) == nil {
+			x.countCoarsely(w.End, w.Hash, asked)
 		}
 	}
 	for _, n := range x.heavy {
@@ -576,7 +615,7 @@ const morePorts = 15
 // all, or many times what they get on average.
 func (w *watched) standsOut(n *network, now int32) bool {
 	one, all := w.Sum(now, standOutSeconds), n.Sum(now, standOutSeconds)
-	mine, total := float64(one.Packets+one.Junk), float64(all.Packets+all.Junk)
+	mine, total := float64(one.Packets+one.Junk+one.Strange), float64(all.Packets+all.Junk+all.Strange)
 	asked, _, _ := n.members.measure(now)
 	return mine > standOutShare*total || mine > standOutTimes*m.Share(total, asked)
 }

@@ -17,14 +17,15 @@ import (
 type others struct {
 	*book
 	*other.Table
-	servers *servers
-	open    map[*other.Spell]*Incident // never more than openIncidents
-	groups  map[*Incident]*reflections // of those that several spells are part of, or may come to be
-	limits  other.Limits
+	servers  *servers
+	networks *networks
+	open     map[*other.Spell]*Incident // never more than openIncidents
+	groups   map[*Incident]*reflections // of those that several spells are part of, or may come to be
+	limits   other.Limits
 }
 
-func newOthers(b *book, servers *servers, size float64) *others {
-	x := &others{book: b, Table: other.New(size), servers: servers, open: map[*other.Spell]*Incident{}, groups: map[*Incident]*reflections{}, limits: limitsOfOthers(&b.lim)}
+func newOthers(b *book, all *side, size float64) *others {
+	x := &others{book: b, Table: other.New(size), servers: &all.servers, networks: &all.networks, open: map[*other.Spell]*Incident{}, groups: map[*Incident]*reflections{}, limits: limitsOfOthers(&b.lim)}
 	x.Judged, x.Decide = x.isJudged, x.decide
 	return x
 }
@@ -58,6 +59,9 @@ func (d *Detector) CountOthersAt(isOurs func(netip.Addr) bool) {
 func (x *others) isJudged(s *track.Sighting) bool {
 	w := x.servers.receiver(s)
 	if w == nil {
+		if x.networks.takesStrange(s) {
+			return true
+		}
 		w = x.servers.countStrange(s)
 	}
 	return w != nil && w.LastSent != 0

@@ -168,15 +168,17 @@ func (x *servers) countStrange(s *track.Sighting) *watched {
 }
 
 // recordReply notes when a server that is not watched closely sent a reply or a challenge.
-func (x *servers) recordReply(e track.End, isChallenge bool) {
+// It reports whether the server is known because it was asked.
+func (x *servers) recordReply(e track.End, isChallenge bool) bool {
 	l := x.light.Peek(e)
 	if l == nil {
-		return
+		return false
 	}
 	l.lastSent = x.Now
 	if isChallenge {
 		l.lastChallenge = x.Now
 	}
+	return true
 }
 
 // promote begins to watch a server closely, with the baseline and the times that were counted
@@ -324,6 +326,7 @@ func (w *watched) judgeSecond(b *book, rules *rulebook) {
 	s := serverSecond{b, &w.Server, f, w}
 	hasAlarm, isCalm := w.judgeQueries(&s, rules)
 	oneWay := w.IsOneWay(b.Now)
+	w.LacksPackets = b.lacksPackets()
 	w.MeasureJunk(f, b.Now, hasAlarm && !isCalm || w.courses[ofQueries].in != nil)
 	junk := rules.judgeJunk(f)
 	w.limitVerdict(&junk, f, b.Now)

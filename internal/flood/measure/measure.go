@@ -193,13 +193,17 @@ const minStrange = 20
 // from which on queries raise an alarm.
 const usualQueries = 4
 
+// HasJustSent reports whether the server sent something in the last seconds: datagrams of no session to one that
+// is silent may be those of players who wait for it.
+func (t *Server) HasJustSent(now int32) bool { return t.LastSent > 0 && now-t.LastSent < 10 }
+
 // MeasureJunk sets the features of junk: datagrams that no protocol recognizes.
 // Where queries are a flood of their own, it is compared with those that are usual.
 func (t *Server) MeasureJunk(f *Features, now int32, isFlooded bool) {
 	one, ten := t.Sum(now, 1), t.Sum(now, 10)
 	countJunk := func(b *Second, seconds uint32) float64 {
 		n := float64(b.Junk)
-		if t.LastSent > 0 && now-t.LastSent < 10 && b.Strange >= minStrange*seconds {
+		if t.HasJustSent(now) && b.Strange >= minStrange*seconds {
 			n += float64(b.Strange)
 		}
 		return n
@@ -226,10 +230,10 @@ const (
 )
 
 // takesUnissued reports whether a challenge that the capture did not show may well be valid:
-// the capture shows no challenge of this server, or the first one less than FreshFor ago, and
+// the capture lacks packets, or shows no challenge of this server, or the first one less than FreshFor ago, and
 // the server does not refuse most of those that are brought.
 func (t *Server) takesUnissued(now int32) bool {
-	if t.LastChallenge == 0 {
+	if t.LastChallenge == 0 || t.LacksPackets {
 		return true
 	}
 	if now-t.FirstChallenge >= FreshFor {

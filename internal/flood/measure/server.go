@@ -31,6 +31,7 @@ type serverState struct {
 
 	LastAsked      int32 // second of the last request or junk
 	LastSent       int32 // any packet
+	LacksPackets   bool  // the capture lacks many packets
 	LastChallenge  int32 // the server gave one
 	FirstChallenge int32 // the first that it gave
 	LastCut        int32 // a source brought back a challenge that the capture cut
