@@ -67,7 +67,7 @@ func (c *course) applyVerdict(s *serverSecond, v verdict, rate float64) {
 		return
 	}
 	hasVerdict := c.countStreak(s, v)
-	if isPulse := c.streak.pulses.hasPause() && c.streak.pulses.areEnough(&s.lim) && v.judged.Level() == Alert; isPulse {
+	if isPulse := c.streak.pulses.hasPause() && c.streak.pulses.areEnough(&s.lim) && v.judged.isPulse(); isPulse {
 		v.kind = v.judged
 	} else if !hasVerdict || !c.isLongEnough(&s.lim, v) {
 		return
@@ -539,7 +539,7 @@ func (p *pulses) add(v verdict, now int32, burstRate float64) {
 	case isPause && isCalm, !isPause && (v.rate < burstRate || v.judged == NoKind):
 		*p = pulses{}
 	case isPause:
-		if v.judged.Level() == Alert && !p.isCounted {
+		if v.judged.isPulse() && !p.isCounted {
 			p.count()
 		}
 	default:
@@ -556,10 +556,13 @@ func (p *pulses) addLoud(v verdict, now int32, isCalm bool) {
 		return
 	}
 	p.last, p.rate = now, max(p.rate, v.rate)
-	if v.judged.Level() == Alert {
+	if v.judged.isPulse() {
 		p.count()
 	}
 }
+
+// isPulse reports whether seconds of a kind count as pulses of an attack.
+func (k Kind) isPulse() bool { return k.Level() == Alert || k == FloodCompleting }
 
 // count counts a second of the last pulse as an alert.
 func (p *pulses) count() {

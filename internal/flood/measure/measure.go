@@ -297,10 +297,12 @@ const (
 // A proven source is keen if it goes on asking for KeenFor seconds at KeenRateLeast queries/s: 30 in a
 // minute. Clients of server browsers ask one to three times in a visit, and the refresh of a list that
 // does not answer is repeated for four seconds or so; monitors of one server ask once in ten seconds or
-// more. All from simulated clients, and from what tools have as their defaults (TCAdmin asks every 300 s).
+// more. All from simulated clients, and from what tools have as their defaults (TCAdmin asks every 300 s). In
+// pulses it needs keenAtOnce queries in the window: five visits at once.
 const (
 	KeenRateLeast = 0.5
 	KeenFor       = 5
+	keenAtOnce    = 16
 )
 
 // sharedFactor is how many times the limit of one client an address may ask that looks
@@ -498,7 +500,7 @@ func (c *crowd) addSource(f *Features, x *BusyHost) {
 
 // addKeen adds a proven source to those that go on asking, if it does.
 func (c *crowd) addKeen(f *Features, x *BusyHost, rate float64) {
-	if rate >= KeenRateLeast && x.Activity.last-x.Activity.First >= KeenFor {
+	if rate >= KeenRateLeast && x.Activity.last-x.Activity.First >= KeenFor || float64(x.Low) >= keenAtOnce*c.limits.servers() {
 		c.keen += float64(x.Low)
 		c.keenRate += rate
 		f[KeenCount]++
