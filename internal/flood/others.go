@@ -285,7 +285,7 @@ func writeOtherEvidence(in *Incident, c *other.Class, s *other.Spell, end int64)
 		whole.add("%s of the connections begun were completed", percent(min(1, measure.Share(float64(s.Completed), float64(s.Packets)))))
 	}
 	if c.Sessions && s.Blind {
-		whole.add("nothing that the host sends was captured, so its sessions count as well: it takes ten times as much to call this a flood")
+		whole.add("nothing that the host sends was captured, so its sessions count as well: it takes ten times as much to call this a flood, or as much from ports that sent nothing before")
 	}
 	in.TopFrom, in.TopTo = in.Start, end
 	whole.addBusiest(in, digits.Counted(in.Viewed, "such packet"))
@@ -329,6 +329,7 @@ func otherRule() RuleDoc {
 	}
 	r.Needs = append(r.Needs,
 		NeedDoc{"", "times as many, where nothing that the host sends was captured and what it answers would not count", needsAtLeast, "", other.BlindFactor},
+		NeedDoc{"", "packets/s there: UDP of no session, from ports that sent nothing before", needsAtLeast, "other_scale", other.LeastFresh},
 		NeedDoc{"", "seconds, at ten times that", needsAtLeast, "fast_ticks", 0},
 		NeedDoc{"", "seconds, below", needsAtLeast, "slow_ticks", 0},
 		NeedDoc{"", "seconds without, after which it begins anew", needsAbove, "", other.ColdAfter})

@@ -28,6 +28,20 @@ var calm = []scenario{
 		w.poisson(80, t0, t0+60*sec, func() { n++; w.visit(w.client(n), s, 1+n%3, 200*time.Millisecond, false) })
 		return nil
 	}},
+	{name: "one packet of fifty of a crowd", last: 130 * sec, both: true, play: func(w *world) []attack {
+		w.oneOf = 50 // the challenges that clients bring are in packets that the capture lacks
+		s := w.server(usual, 27015)
+		w.daily(s, 20, 130*sec)
+		n := 0
+		w.poisson(1500, t0, t0+20*sec, func() { n++; w.visit(w.client(n), s, 1+n%3, 200*time.Millisecond, true) })
+		return nil
+	}},
+	{name: "one packet of fifty of players, as the capture says", last: 100 * sec, both: true, play: func(w *world) []attack {
+		w.oneOf, w.told = 50, true
+		w.daily(w.server(usual, 27015), 20, 100*sec)
+		w.players(32, 30, 0, 100*sec)
+		return nil
+	}},
 	{name: "monitors", last: 200 * sec, play: func(w *world) []attack {
 		s := w.server(usual, 27015)
 		w.daily(s, 2, 200*sec)

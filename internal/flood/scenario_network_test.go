@@ -58,6 +58,14 @@ var carpets = []scenario{
 		carpet(w, all, 640, t0, t0+20*sec)
 		return []attack{{kinds: kinds(FloodSpoofed), target: networkOf(all[0]), from: t0, to: t0 + 20*sec, within: 4 * sec, peak: 643, sources: 12_900}}
 	}},
+	{name: "a carpet of datagrams of no session", last: 170 * sec, both: true, play: func(w *world) []attack {
+		all := w.hoster(80, .3, 170*sec)
+		w.every(2000, t0, t0+15*sec, func(i int) {
+			c, s := w.client(60_000+i%200), all[w.r.IntN(len(all))]
+			w.see(track.Sighting{What: track.IsOther, Src: c.host, SrcPort: w.port(), Dst: s.host, DstPort: s.port, TTL: c.ttl, Bytes: 900, Print: w.r.Uint32()})
+		})
+		return []attack{{kinds: kinds(JunkFlood), target: networkOf(all[0]), from: t0, to: t0 + 15*sec, within: 6 * sec, peak: 2000, sources: 200}}
+	}},
 	{name: "neighbours that answer a victim in their network", last: 170 * sec, four: true, both: true, play: func(w *world) []attack {
 		all := w.hoster(12, 1, 170*sec)
 		victim := w.ip(0xc6336409)

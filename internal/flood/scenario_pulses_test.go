@@ -130,4 +130,16 @@ var inPulses = []scenario{
 		}
 		return []attack{{kinds: kinds(FloodFew), target: s.target(), from: t0, to: t0 + 101*sec, within: 24 * sec, pulses: 6, requests: 9000}}
 	}},
+	{name: "sources that complete each query in pulses", last: 300 * sec, both: true, play: func(w *world) []attack {
+		s := w.server(usual, 27015)
+		w.at(0, func() { w.visit(w.someone(), s, 1, 0, true) })
+		w.daily(s, 2, 300*sec)
+		for i := range time.Duration(3) {
+			for k := range 300 {
+				from := t0 + i*60*sec + time.Duration(k)*800*time.Microsecond
+				w.every(4, from, from+5*sec, func(int) { w.query(w.client(70_000+k), 40_000, s, dissect.AskInfo, true) })
+			}
+		}
+		return []attack{{kinds: kinds(FloodCompleting), target: s.target(), from: t0, to: t0 + 125*sec, within: 66 * sec, pulses: 3}}
+	}},
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"qsniff/dissect"
+	"qsniff/internal/base/lru"
 	"qsniff/internal/track"
 )
 
@@ -36,6 +37,8 @@ type world struct {
 	blind bool // nothing that servers here send is captured
 	six   bool // IPv6
 	steps []step
+	oneOf uint64 // of so many packets the capture has one; 0: it has all
+	told  bool   // and says so
 
 	incidents []*record // by ID
 	absurd    []string  // figures of theirs that contradict each other
@@ -209,7 +212,12 @@ func (w *world) nanos() int64 {
 
 // see shows the detector a packet.
 func (w *world) see(s track.Sighting) {
-	w.frame++
+	if w.frame++; w.oneOf > 1 && lru.Mix(seed, w.frame)%w.oneOf != 0 {
+		return
+	}
+	if w.told {
+		s.Weight = uint32(w.oneOf)
+	}
 	s.Frame, s.Age, s.Nanos = w.frame, w.age(), w.nanos()
 	s.FillHashes(seed)
 	w.d.Sight(&s)

@@ -94,7 +94,7 @@ var own = [ownClasses]Class{
 		TCP: true, Ports: true, Source: "RFC 4732",
 		Advice: []string{"Consoles are asked by a handful of people: let only your own addresses through to this port, or let the provider drop TCP to it.", atProvider}},
 	udpClass: {Name: "udp_other", Says: "UDP of no session", Means: "datagrams that are no query, to whom the host answers nothing",
-		Least: 1000, Why: "chosen: more than sixteen players send, 64 packets/s each, before the server answers the first",
+		Least: LeastFresh, Why: "chosen: more than sixteen players send, 64 packets/s each, before the server answers the first",
 		Sessions: true, Ports: true, Source: "Mirai attack_udp.c (attack_udp_plain)",
 		Advice: []string{"Where they go to ports that no server of yours has, the provider can drop UDP to those ports. At the port of a" +
 			" server only a list of who may send tells players from the flood: \"qsniff proven\" prints the clients that" +
@@ -116,6 +116,10 @@ var own = [ownClasses]Class{
 		Least: 1000, Why: "chosen: games speak UDP and TCP", Sessions: true, Source: "RFC 5237",
 		Advice: []string{"Games speak UDP and TCP: " + unneeded, atProvider}},
 }
+
+// LeastFresh is how many datagrams of no session are a flood at least, packets/s; where nothing that the host
+// sends was captured, of flows that did not come before.
+const LeastFresh = 1000
 
 // leastForeign is a bound for messages of other games, packets/s: browsers of a busy server
 // bring some tens, and 100 queries made one vanish from lists (burst_rate).

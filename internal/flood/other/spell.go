@@ -106,6 +106,9 @@ func (t *Table) Tick(now int32, nanos int64, lim *Limits) {
 	t.now = now + 1
 	if now%sessionTurn == 0 {
 		t.session.Rotate()
+		if t.fresh != nil {
+			t.fresh.Rotate()
+		}
 	}
 	if now%handshakeTurn == 0 {
 		t.half.Rotate()
@@ -124,19 +127,22 @@ func (t *Table) judge(h *Host, class int, s *Spell, nanos int64, lim *Limits) {
 	if float64(n.packets) >= c.FromFew*lim.Scale && s.isFromFew(c, float64(n.packets), lim) {
 		least, factor = c.FromFew*lim.Scale, lim.FewFactor
 	}
-	blind := c.Sessions && h.isBlind(t.now)
+	blind, isFresh := c.Sessions && h.isBlind(t.now), class == udpClass && float64(h.fresh) >= max(least, lim.Factor*h.usualFresh)
 	if blind {
 		least *= BlindFactor
 		if t.now <= learnFirst {
 			s.Usual = max(s.Usual, float64(n.packets))
+			if class == udpClass {
+				h.usualFresh = max(h.usualFresh, float64(h.fresh))
+			}
 			t.drop(s)
 			return
 		}
 	}
-	isOver := float64(n.packets) >= max(least, factor*s.Usual)
+	isOver := isFresh || float64(n.packets) >= max(least, factor*s.Usual)
 	switch {
 	case s.open:
-		t.live(h, class, s, nanos, lim, least)
+		t.live(h, class, s, nanos, lim, least, isFresh)
 	case isOver:
 		if s.heat == 0 {
 			t.begin(s, nanos)
@@ -164,6 +170,9 @@ func (t *Table) judge(h *Host, class int, s *Spell, nanos int64, lim *Limits) {
 		}
 	default: // from the second before: what comes in this one may be the begin of a flood
 		s.learn(float64(s.before.packets), t.now-h.born)
+		if blind && class == udpClass {
+			learnRate(&h.usualFresh, float64(h.fresh), t.now-h.born)
+		}
 		if s.view != nil {
 			t.drop(s)
 		}
@@ -239,9 +248,9 @@ func (s *Spell) IsActive() bool { return s.active }
 
 // live goes on with a spell whose incident is open. A second below is the last of a pulse,
 // or of all: what is more than usual in it counts.
-func (t *Table) live(h *Host, class int, s *Spell, nanos int64, lim *Limits, least float64) {
+func (t *Table) live(h *Host, class int, s *Spell, nanos int64, lim *Limits, least float64, isOver bool) {
 	n := &h.now[class]
-	if float64(n.packets) < max(least/4, lim.Share*s.Mean(), 2*s.Usual) {
+	if !isOver && float64(n.packets) < max(least/4, lim.Share*s.Mean(), 2*s.Usual) {
 		if s.active {
 			s.active, s.rest = false, t.now
 			if float64(n.packets) > 2*s.Usual {
@@ -264,12 +273,14 @@ func (t *Table) live(h *Host, class int, s *Spell, nanos int64, lim *Limits, lea
 }
 
 // learn moves the baseline towards the rate of a second.
-func (s *Spell) learn(rate float64, age int32) {
+func (s *Spell) learn(rate float64, age int32) { learnRate(&s.Usual, rate, age) }
+
+func learnRate(usual *float64, rate float64, age int32) {
 	step := learnSlow
 	if age < learnUntil {
 		step = learnFast
 	}
-	s.Usual += (min(rate, max(learnLeast, 4*s.Usual)) - s.Usual) * step
+	*usual += (min(rate, max(learnLeast, 4**usual)) - *usual) * step
 }
 
 // drop ends a spell; its baseline stays.

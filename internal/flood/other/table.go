@@ -71,6 +71,7 @@ type Table struct {
 	session   *sketch.Recent
 	half      *sketch.Recent // flows in which the host agreed to a connection
 	agreed    *sketch.Recent // the same, with the number to acknowledge
+	fresh     *sketch.Recent // flows to hosts of which nothing is captured; nil: there was none
 	pieces    [fragmentPlaces]piece
 	views     []*view
 	spare     []*view
@@ -333,8 +334,23 @@ func (t *Table) countAt(h *Host, class int, s *track.Sighting) {
 		t.openView(h, class)
 	}
 	h.count(class, s, t.key)
-	if class == synClass && t.serverPorts.has(s.DstPort) {
+	switch {
+	case class == synClass && t.serverPorts.has(s.DstPort):
 		h.toServers++
+	case class == udpClass && h.isBlind(t.now):
+		t.countFresh(h, s)
+	}
+}
+
+// countFresh counts a datagram of a flow that did not come before, to a host of which nothing is captured:
+// players come in flows that last, and a flood from invented ports or addresses does not.
+func (t *Table) countFresh(h *Host, s *track.Sighting) {
+	if t.fresh == nil {
+		t.fresh = sketch.NewRecent(freshBytes)
+	}
+	if f := flow(h.known.id, s.DstPort, overUDP, s.FromHash()); !t.fresh.Has(f) {
+		t.fresh.Add(f)
+		h.fresh++
 	}
 }
 
@@ -432,7 +448,7 @@ func KnownBytes() int {
 // MostBytes returns what it takes besides with all that there is room for.
 func MostBytes() int {
 	item := mem.SizeOf[sketch.Item[track.Host, measure.Activity]]() + 2*4
-	return heavyHosts*mem.SizeOf[Host]() + views*(mem.SizeOf[view]()+mem.SizeOf[measure.Senders]()+topSources*item)
+	return 2*freshBytes + heavyHosts*mem.SizeOf[Host]() + views*(mem.SizeOf[view]()+mem.SizeOf[measure.Senders]()+topSources*item)
 }
 
 // Peak is the second in which most packets came to one host, queries and sessions aside.
@@ -490,8 +506,10 @@ type Host struct {
 	sentLast  uint32 // in the second before
 	completed uint32 // handshakes
 	toServers uint32 // TCP SYN to ports of game servers
+	fresh     uint32 // datagrams of no query, of flows that did not come before
 
-	spells [maxClasses]Spell
+	spells     [maxClasses]Spell
+	usualFresh float64 // usual rate of fresh
 }
 
 // tally counts the packets of a class in a second.
@@ -579,7 +597,8 @@ func (h *Host) forgiveErrors() {
 func (h *Host) endSecond() {
 	clear(h.now[:])
 	h.sentLast = h.sent
-	h.errors, h.sent, h.completed, h.toServers = 0, 0, 0, 0
+	h.errors, h.sent, h.completed = 0, 0, 0
+	h.toServers, h.fresh = 0, 0
 }
 
 // amplifier is a service that answers anybody over UDP with more than it was sent, and is
@@ -661,6 +680,9 @@ const (
 	// last sessionTurn to two of these: a thousand players take a thousandth of it, the answers to 20,000
 	// forged packets a second a quarter.
 	sessionBytes = 512 << 10
+	// limit: freshBytes is the size of each of two filters for flows to hosts of which nothing is captured, in
+	// the last sessionTurn to two of these: those of 1,200 a second take a tenth of it.
+	freshBytes = 128 << 10
 	// limit: handshakeBytes is the size of each of two filters for half of a TCP handshake, and
 	// handshakeTurn, in seconds, how long they keep it at least: the kernel repeats its half for as long.
 	handshakeBytes = 64 << 10
