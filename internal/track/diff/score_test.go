@@ -1,10 +1,19 @@
 package diff
 
 import (
+	"flag"
+	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // scores are, of each class, the datagrams that have it, that were said to, and that do and were.
@@ -50,9 +59,58 @@ func (w *world) first() time.Duration {
 	return first
 }
 
+var update = flag.Bool("update", false, "rewrite the files of testdata")
+
+// figures has a line for each part of a test with what was found: the same each time, as the traffic is drawn from a seed.
+type figures struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// compareWith compares all lines with a file when the parts of the test have ended, unless only some of them ran.
+func (x *figures) compareWith(t *testing.T, path string) {
+	t.Cleanup(func() {
+		slices.Sort(x.lines)
+		got := strings.Join(x.lines, "")
+		if strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+			return
+		}
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if diff := cmp.Diff(string(want), got); diff != "" || err != nil {
+			t.Errorf("%s: want -, got +; %v\n%s", path, err, diff)
+		}
+	})
+}
+
+// add adds the counts of each class and way, the clock, and a hash of rows and differences, in microseconds: processors
+// that multiply and add at once round otherwise.
+func (x *figures) add(name string, r *Result) {
+	h := fnv.New64a()
+	for i := range r.Rows {
+		fmt.Fprintln(h, r.Rows[i].Way, r.Rows[i].Server, r.Rows[i].Fates)
+	}
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		fmt.Fprintln(h, d.Class, d.Way, d.Frames, d.Sizes, d.Nanos/1000, d.Delay/1000, d.Count, d.TTL, d.Request, d.SameAs, d.Age, d.UsualTTL)
+	}
+	fmt.Fprintln(h, r.Sizes, r.Connections, r.ComparedTo)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.lines = append(x.lines, fmt.Sprintf("%s: %v, clock %d %d %v %v %t %.2g %t %t, %d rows, %d differences, %d reframed, %v #%x\n", name, r.Counts, r.Clock.Pairs,
+		r.Clock.At-r.Captures[Edge].First, r.Clock.Offset.Round(time.Microsecond), r.Clock.Error.Round(time.Microsecond), r.Clock.IsOneWay, r.Clock.Drift, r.Clock.IsReversed, r.Clock.IsDoubtful,
+		len(r.Rows), len(r.Differences), r.Reframed, r.Shortages, h.Sum64()))
+}
+
 // TestScores: recall and precision of each class, on captures made from the same traffic.
 func TestScores(t *testing.T) {
 	base := world{clients: 60, rounds: 40}
+	var all figures
+	all.compareWith(t, "testdata/scores.txt")
 	for name, change := range map[string]func(w *world){
 		"nothing":          func(w *world) {},
 		"loss":             func(w *world) { w.loss = 0.05 },
@@ -95,6 +153,7 @@ func TestScores(t *testing.T) {
 			change(&w)
 			w.play()
 			r, got := runOn(t, w.captures(t), Options{})
+			all.add(name, r)
 			t.Logf("clock %+v", r.Clock)
 			for c, x := range score(&w, got, r) {
 				recall, precision := x.both/max(x.has, 1), x.both/max(x.said, 1)

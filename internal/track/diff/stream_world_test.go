@@ -227,6 +227,8 @@ func (w *world) allStreams() {
 
 // TestStreamScores: recall and precision of each class, of TCP connections.
 func TestStreamScores(t *testing.T) {
+	var all figures
+	all.compareWith(t, "testdata/stream_scores.txt")
 	for name, change := range map[string]func(w *world){
 		"nothing":           func(w *world) {},
 		"loss":              func(w *world) { w.loss = 0.05 },
@@ -256,6 +258,7 @@ func TestStreamScores(t *testing.T) {
 			change(w)
 			w.play()
 			r, got := runOn(t, w.captures(t), Options{})
+			all.add(name, r)
 			t.Logf("clock %+v, connections %d, %v", r.Clock, r.Connections.Both, r.Connections.Only)
 			for c, x := range score(w, got, r) {
 				recall, precision := x.both/max(x.has, 1), x.both/max(x.said, 1)
