@@ -70,6 +70,8 @@ type Message struct {
 	Secret uint32
 	// Refused is set where the message refuses a login, or the token of a command.
 	Refused bool
+	// Unasked is set where the server sends the message by itself, as its place in the conversation shows.
+	Unasked bool
 	Form    Form // of a request
 	Page    Page
 	// Stopped is the value that dissection wanted when the bytes ended, or nil;

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -40,8 +41,8 @@ its lists of rules. The first line is the difference that a client which reads s
 at first. Differences are listed in that order:
 
   answers, challenges, requests (of clients), parts, completeness, faults of the server that a
-  client has to deal with, types of replies, fields, fields that are not always there, order of
-  replies, sizes, other findings, times, notes, names in lists, lengths
+  client has to deal with, types of replies, fields, fields and lists that are not always there,
+  order of replies, sizes, other findings, times from 0.4 s on, notes, names in lists, lengths
 
 The server that works with the client is best named first: what makes only that one harder to
 read comes later. Values, as the name of a server or its map, always differ: -v and -o json list
@@ -133,6 +134,9 @@ func (o *compareOptions) parseSides(args []string) (err error) {
 	default:
 		o.sides, err = compare.Servers(args[0], args[1])
 	}
+	if _, isFile := os.Stat(args[0]); err != nil && isFile == nil {
+		return &usageError{fmt.Errorf("compare: %s is a file", args[0]), "the two that are compared come first, then the captures: qsniff compare 198.18.0.1:27015 198.18.0.2:27015 " + args[0]}
+	}
 	if err != nil {
 		return &usageError{fmt.Errorf("compare: %w", err), "write addresses, addresses with a port, or networks, and then captures: 198.18.0.1:27015 [2001:db8::1]:27015 FILE"}
 	}
@@ -152,7 +156,10 @@ func runCompare(ctx context.Context, o *compareOptions, files []string, io strea
 	j.print = func(run tally.Run) error {
 		if name, others := c.Missing(); name != "" {
 			hint := "qsniff stats lists servers and clients"
-			if len(others) > 0 {
+			switch {
+			case c.AreClients():
+				hint = "it asks servers: --clients compares two clients"
+			case len(others) > 0:
 				hint = fmt.Sprintf("there are exchanges with %s; qsniff stats lists all", strings.Trim(fmt.Sprint(others), "[]"))
 			}
 			return &hintedError{fmt.Errorf("compare: the capture has no exchange of %s", name), hint}

@@ -233,6 +233,7 @@ func (r *reader) secretFinder(p *packet, pl *place, e extent) console.Finder {
 func (r *reader) addRole(p *packet, pl *place) {
 	if pl.role != noRole {
 		r.Derived(&defRole, roleNames[pl.role])
+		r.m.Unasked = pl.role == keepalive || pl.role == push
 	}
 	if pl.part > 1 {
 		r.Generated(&defPart, uint64(pl.part))

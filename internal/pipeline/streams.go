@@ -5,6 +5,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/dissect/finding"
+	"qsniff/internal/render"
 	"qsniff/reassembly/tcpstream"
 )
 
@@ -431,8 +432,8 @@ var tornBy = [...]string{
 	tcpstream.Lost:     "segments of the connection are missing in the capture",
 	tcpstream.Cut:      "the capture cut the segments of the connection",
 	tcpstream.GivenUp:  "its bytes were dropped to stay within memory",
-	tcpstream.Finished: "the sender closed the connection within the message",
-	tcpstream.Reset:    "the connection was reset within the message",
+	tcpstream.Finished: render.ClosedWithin,
+	tcpstream.Reset:    render.ResetWithin,
 	tcpstream.Reused:   "a new connection began between the same ends",
 	tcpstream.Ended:    "the capture ended within the message",
 	tcpstream.Expired:  "the connection was silent for too long",

@@ -19,6 +19,12 @@ import (
 	"qsniff/reassembly/wire"
 )
 
+// What may become of the rest of an incomplete message at its sender; else it is missing in the capture.
+const (
+	ClosedWithin = "the sender closed the connection within the message"
+	ResetWithin  = "the connection was reset within the message"
+)
+
 // Event is one message together with where it came from. All of it is valid
 // during the call only.
 type Event struct {

@@ -26,12 +26,16 @@ type Collector struct {
 	json   *jsonl.Renderer
 	tables [2]table
 	others []netip.AddrPort
+	asked  bool // a side, which is to be a server, is a client
 }
 
 // New returns an empty collector.
 func New(s *Sides, showSecrets bool) *Collector {
 	return &Collector{sides: s, json: jsonl.New(jsonl.Options{ShowSecrets: showSecrets}), tables: [2]table{newTable(), newTable()}}
 }
+
+// AreClients reports whether what is to be a server asks servers.
+func (c *Collector) AreClients() bool { return c.asked }
 
 // Missing returns the name of a side of which nothing was captured, and servers of which something was; name is
 // empty if both sides are there.
@@ -44,8 +48,12 @@ func (c *Collector) Missing() (name string, others []netip.AddrPort) {
 	return "", nil
 }
 
-// countOther notes a server that is not compared.
-func (c *Collector) countOther(server netip.AddrPort) {
+// countOther notes the server of an exchange that is not compared.
+func (c *Collector) countOther(d *render.Dialogue) {
+	server := d.Server
+	for _, set := range c.sides.server {
+		c.asked = c.asked || set != nil && set.Has(d.Client)
+	}
 	if server.IsValid() && len(c.others) < maxOthers && !slices.Contains(c.others, server) {
 		c.others = append(c.others, server)
 	}

@@ -51,7 +51,9 @@ func TestFields(t *testing.T) {
 		{"a further field", strings.Replace(all, `"port"`, `"extra":1,"port"`, 1), []string{"fields: P of A has no extra"}},
 		{"a kind", strings.Replace(all, `27015`, `"27015"`, 1), []string{"fields: port (number, text)"}},
 		{"an empty list", strings.Replace(all, `{"name":"ann","score":3}`, "", 1), nil},
+		{"a number that is none", strings.Replace(all, `27015`, `null`, 1), []string{"fields: port (number, no value)", "values: port"}},
 		{"of elements", strings.Replace(all, `,"score":3`, "", 1), []string{"fields: P of B has no list[].score"}},
+		{"no rule", strings.Replace(all, `{"name":"gravity","value":"800"}`, "", 1), []string{"optional_fields: P of B has an empty list, that of A 1 name"}},
 		{"a rule", strings.Replace(all, `gravity`, "speed", 1), []string{"names: 1 name of A only, and 1 name of B only"}},
 		{"the value of a rule", strings.Replace(all, `800`, "900", 1), []string{"values: 900"}},
 		{"derived", strings.Replace(all, `,"tags":{"mode":"x"}`, "", 1), []string{"names: P of B has no tags"}},
@@ -67,6 +69,31 @@ func TestFields(t *testing.T) {
 			if d := &x.Differences[i]; d.Aspect.String() != aspect || !strings.Contains(d.Text, words) {
 				t.Errorf("%s: %s: %s, want %q", tc.name, d.Aspect, d.Text, want)
 			}
+		}
+	}
+}
+
+// TestTimes compares how long answers take: a client gives up only after leastWait.
+func TestTimes(t *testing.T) {
+	for _, tc := range [...]struct {
+		a, b int64
+		want string // the aspect
+	}{
+		{1e6, 1e6 + leastDelay - 1, ""},
+		{1e6, 1e6 + leastDelay, "notes"},
+		{leastDelay, 2*leastDelay - 1, ""},
+		{1e6, leastWait - 1, "notes"},
+		{1e6, leastWait, "times"},
+		{leastWait, 2 * leastWait, "times"},
+	} {
+		f := &finder{labels: [2]string{"A", "B"}, verbs: ofServers}
+		f.compareTimes(&[2]*question{{took: times{[]int64{tc.a}}}, {took: times{[]int64{tc.b}}}})
+		got := ""
+		if len(f.all) > 0 {
+			got = f.all[0].Aspect.String()
+		}
+		if got != tc.want || f.unequal[render.TimeAspect] != (got != "") {
+			t.Errorf("%d and %d ns: %q, want %q", tc.a, tc.b, got, tc.want)
 		}
 	}
 }

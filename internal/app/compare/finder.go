@@ -46,6 +46,7 @@ func (f *finder) compareQuestions() {
 		}
 	}
 	f.compareStrays()
+	f.comparePushes()
 	for _, a := range f.tables[0].questions {
 		if b := findQuestion(f.tables[1], a.key); b != nil {
 			both := [2]*question{a, b}
@@ -138,8 +139,8 @@ func (f *finder) whyUnanswered(i int, x *question) string {
 	case x.late > 0:
 		return fmt.Sprintf("; %s came too late, after %s", digits.Counted(x.late, "answer"), elapsed(x.took.median()))
 	}
-	for _, asks := range slices.Sorted(maps.Keys(f.tables[i].strays)) {
-		return fmt.Sprintf("; %s came, which no request asked for", mostOf(f.tables[i].strays[asks]))
+	if came := f.tables[i].strays[x.asks]; len(came) > 0 {
+		return fmt.Sprintf("; %s came, which answers no request that was captured", mostOf(came))
 	}
 	return ""
 }
@@ -155,6 +156,12 @@ func (f *finder) compareOrders(q *[2]*question) {
 		return
 	}
 	k := q[0].key
+	for i, order := range [...]string{a, b} {
+		if order == withoutParts {
+			f.add(render.AnswerAspect, i, k, "replies", [2]string{a, b}, "all that came for %s of %s is %s; %s %s %s", k.name, f.labels[i], withoutParts, f.labels[1-i], f.verbs.sends, [...]string{b, a}[i])
+			return
+		}
+	}
 	names := func(s string) (all []string) {
 		for run := range strings.SplitSeq(s, ", ") {
 			all = append(all, run[strings.LastIndexByte(run, ' ')+1:])
@@ -178,7 +185,7 @@ func (f *finder) compareStrays() {
 			switch {
 			case y == nil && len(t.questions) > 0 && len(f.tables[1-i].questions) > 0:
 				cells[i], cells[1-i] = own, "none"
-				f.add(render.ReplyAspect, i, key{name: mostOf(x)}, "unasked", cells, "%s %s %s without a request for it, %s does not: a client that takes the next message for its answer reads the wrong one", f.labels[i], f.verbs.sends, own, f.labels[1-i])
+				f.add(render.ReplyAspect, i, key{name: mostOf(x)}, "unasked", cells, "%s %s %s without an open request for it, %s does not: a client that takes the next message for its answer reads the wrong one", f.labels[i], f.verbs.sends, own, f.labels[1-i])
 			case y == nil || i == 1:
 			case own != other:
 				f.add(render.ReplyAspect, atEither, key{name: mostOf(x)}, "replies", cells, "%s %s %s, %s %s to the same question: a client that reads only one of these forms fails at the other", f.labels[0], f.verbs.sends, own, f.labels[1], other)
@@ -187,6 +194,20 @@ func (f *finder) compareStrays() {
 				f.compared[render.ReplyAspect] = true
 			}
 		}
+	}
+}
+
+// comparePushes finds messages in connections that one side alone sends without a request.
+func (f *finder) comparePushes() {
+	for i, t := range f.tables {
+		if len(t.pushes) == 0 || len(f.tables[1-i].pushes) > 0 || f.tables[1-i].messages == 0 {
+			continue
+		}
+		name := mostOf(t.pushes)
+		cells := [2]string{"none", "none"}
+		cells[i] = digits.Counted(t.pushes[name], "time")
+		f.add(render.ReplyAspect, i, key{name: name}, "unasked", cells, "%s %s %s without a request for it (%s), %s does not: a client that takes the next message for its answer reads the wrong one",
+			f.labels[i], f.verbs.sends, name, digits.Counted(t.pushes[name], "time"), f.labels[1-i])
 	}
 }
 
@@ -218,10 +239,17 @@ func (f *finder) compareTimes(q *[2]*question) {
 		if of.nanos[1] > of.nanos[0] {
 			slow = 1
 		}
-		if more, less := of.nanos[slow], of.nanos[1-slow]; more >= 2*less && more-less >= leastDelay {
-			f.add(render.TimeAspect, slow, q[0].key, of.what, [2]string{elapsed(of.nanos[0]), elapsed(of.nanos[1])},
-				"%s %s %s %s %s (median), %s %s: a client that waits for less time gives up", f.labels[slow], f.verbs.takes, elapsed(more), of.sentence, q[0].name, f.labels[1-slow], elapsed(less))
+		more, less := of.nanos[slow], of.nanos[1-slow]
+		if more < 2*less || more-less < leastDelay {
+			continue
 		}
+		aspect, end := render.NoteAspect, ""
+		if more >= leastWait {
+			aspect, end = render.TimeAspect, ": a client that waits for less time gives up"
+		}
+		f.unequal[render.TimeAspect] = true
+		f.add(aspect, slow, q[0].key, of.what, [2]string{elapsed(of.nanos[0]), elapsed(of.nanos[1])},
+			"%s %s %s %s %s (median), %s %s%s", f.labels[slow], f.verbs.takes, elapsed(more), of.sentence, q[0].name, f.labels[1-slow], elapsed(less), end)
 	}
 }
 
@@ -274,7 +302,9 @@ const (
 	leastAsked = 10
 	largeShare = 0.5
 	fewAsked   = 3
-	// leastDelay is by how much medians of times must differ, of which one must also be twice the other. Chosen:
-	// what a client's patience is measured in.
-	leastDelay = 20e6
+	// leastDelay is by how much medians of times must differ, of which one must also be twice the other. Chosen: more
+	// than two servers of one continent differ in. leastWait is the shortest time that a client waits for: quakestat
+	// repeats a request after half a second.
+	leastDelay = 50e6
+	leastWait  = 400e6
 )

@@ -28,6 +28,7 @@ type table struct {
 	questions []*question
 	types     []*messageType
 	strays    map[dissect.Asked]map[string]uint64 // types of replies without a request, by what they answer
+	pushes    map[string]uint64                   // types of messages of servers without a request, in connections
 	findings  map[string]*foundBy
 	room      int    // for further paths and names
 	unkept    uint64 // paths and names that there was no room for
@@ -36,6 +37,7 @@ type table struct {
 // question is what became of requests of one type.
 type question struct {
 	key
+	asks       dissect.Asked // of exchanges; 0 in connections
 	asked      uint64
 	answered   uint64
 	refused    uint64 // a challenge was all that came
@@ -56,7 +58,8 @@ func (q *question) decided() uint64 { return q.answered + q.refused + q.unanswer
 type messageType struct {
 	key
 	count     uint64
-	status    map[string]uint64
+	status    map[string]uint64 // without those that the capture cut
+	cut       uint64
 	forms     map[string]uint64 // see turn.form
 	least     uint64            // length in bytes
 	most      uint64
@@ -104,7 +107,7 @@ func (t *times) median() int64 {
 }
 
 func newTable() table {
-	return table{strays: map[dissect.Asked]map[string]uint64{}, findings: map[string]*foundBy{}, room: maxPaths}
+	return table{strays: map[dissect.Asked]map[string]uint64{}, pushes: map[string]uint64{}, findings: map[string]*foundBy{}, room: maxPaths}
 }
 
 // addTurn adds a message or a finding.
@@ -132,7 +135,11 @@ func (s *table) addTurn(t *turn) {
 	if isCut {
 		m.fragments++
 	}
-	m.status[t.Status]++
+	if t.flags&cutByCapture != 0 {
+		m.cut++
+	} else {
+		m.status[t.Status]++
+	}
 	if m.forms[t.form()]++; len(m.forms) > maxForms {
 		delete(m.forms, t.form())
 	}
@@ -140,6 +147,11 @@ func (s *table) addTurn(t *turn) {
 		m.findings[f.ID]++
 		if t.Status != "complete" && m.wrong[t.Status] == "" {
 			m.wrong[t.Status] = f.Text + " (" + f.ID + ")"
+		}
+	}
+	for _, name := range t.words {
+		if name[0] == '-' {
+			delete(t.Fields, string(name[1:]))
 		}
 	}
 	s.addFields(m, "", t.Fields)
@@ -286,8 +298,8 @@ func b2i(b bool) int {
 	return 0
 }
 
-// addCall adds what became of a request.
-func (s *table) addCall(x *call) {
+// addCall adds what became of a request in a dialogue.
+func (s *table) addCall(x *call, d *render.Dialogue) {
 	i := slices.IndexFunc(s.questions, func(q *question) bool { return q.key == x.question })
 	if i < 0 {
 		if len(s.questions) == maxTypes {
@@ -298,7 +310,9 @@ func (s *table) addCall(x *call) {
 		s.questions = append(s.questions, &question{key: x.question, orders: map[string]uint64{}})
 	}
 	q := s.questions[i]
-	q.asked++
+	if q.asked++; !d.IsStream && d.Type != nil {
+		q.asks = d.Type.Asks
+	}
 	switch x.outcome {
 	case render.Answered:
 		q.answered++

@@ -57,6 +57,8 @@ const (
 	isChallenge                        // a reply in place of an answer
 	ofOtherHosts                       // of hosts that are not compared: it has no JSON
 	isOfSeveral                        // the protocol itself spreads it over several datagrams
+	isUnasked                          // the server sends it by itself
+	cutByCapture                       // the capture has not all of it
 )
 
 // Append implements render.Renderer. What it appends is read by newTurn: secrets are hidden in it, as wherever
@@ -78,11 +80,17 @@ func (c *Collector) Append(dst []byte, e *render.Event) []byte {
 		flags |= isReply | isChallenge
 	case e.Reply:
 		flags |= isReply
+		if e.Msg.Unasked {
+			flags |= isUnasked
+		}
 	case e.Msg.Key != 0 && e.Msg.Type != nil && e.Msg.Type.Token != nil:
 		flags |= bringsToken
 	}
 	if e.JoinedFrom != "" {
 		flags |= isOfSeveral
+	}
+	if e.Msg.Status == dissect.Truncated && e.WhyIncomplete != render.ClosedWithin && e.WhyIncomplete != render.ResetWithin {
+		flags |= cutByCapture
 	}
 	dst = appendDerived(append(dst, byte(flags)), e.Msg)
 	for i := range e.Msg.Expert {
@@ -100,13 +108,17 @@ func appendTolerable(dst []byte, x *finding.Expert) []byte {
 }
 
 // appendDerived appends the JSON names of fields that are not on the wire by themselves: what is decoded from the
-// bytes of other fields, or computed.
+// bytes of other fields, and with a minus sign what is computed.
 func appendDerived(dst []byte, m *dissect.Message) []byte {
 	for i := range m.Fields {
 		f := &m.Fields[i]
-		if f.Depth == 0 && f.Flags&(dissect.Aux|dissect.Generated) != 0 && f.Def.Flags&dissect.Framing == 0 {
-			dst = append(append(dst, f.Def.Key()...), ' ')
+		if f.Depth > 0 || f.Flags&(dissect.Aux|dissect.Generated) == 0 || f.Def.Flags&dissect.Framing != 0 {
+			continue
 		}
+		if f.Flags&dissect.Aux == 0 {
+			dst = append(dst, '-')
+		}
+		dst = append(append(dst, f.Def.Key()...), ' ')
 	}
 	return dst
 }
@@ -123,7 +135,7 @@ func (c *Collector) AppendRecord(dst []byte, r *render.Record) []byte {
 func (c *Collector) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 	i := c.sides.of(d)
 	if i < 0 {
-		c.countOther(d.Server)
+		c.countOther(d)
 		return dst
 	}
 	s := &c.tables[i]
@@ -147,6 +159,9 @@ func (c *Collector) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 		if d.IsStream {
 			id = t.Exchange.ID
 		}
+		if t.flags&isUnasked != 0 {
+			s.pushes[t.key().name]++
+		}
 		if calls[id] == nil {
 			calls[id] = &call{question: t.key(), beginsWithRequest: t.flags&isReply == 0, beginsWithToken: t.flags&bringsToken != 0}
 			order = append(order, calls[id])
@@ -161,7 +176,7 @@ func (c *Collector) AppendDialogue(dst []byte, d *render.Dialogue) []byte {
 			x.outcome, x.took, x.trip = d.Outcome, d.RTT, d.ChallengeRTT
 		}
 		if x.beginsWithRequest && !d.HasEarlier {
-			s.addCall(x)
+			s.addCall(x, d)
 		}
 	}
 	return dst
@@ -187,9 +202,14 @@ func (t *turn) key() key {
 	name := "unknown message"
 	if t.Message != nil {
 		name = *t.Message
+	} else if t.Status == "fragment" {
+		name = withoutParts
 	}
 	return key{t.Protocol, name, t.flags&isReply != 0}
 }
+
+// withoutParts is the name of a message whose type is in a part that did not come.
+const withoutParts = "a message without all of its parts"
 
 // plainForm is the form that each client reads.
 const plainForm = "one datagram"

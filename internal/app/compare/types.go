@@ -70,6 +70,14 @@ func formsOf(m *messageType) string {
 // compareStatus finds messages that are not complete.
 func (f *finder) compareStatus(m *[2]*messageType) {
 	f.compared[render.StatusAspect] = true
+	for i, x := range m {
+		if y := m[1-i]; x.cut > 0 && y.cut == 0 {
+			cells := [2]string{"none", "none"}
+			cells[i] = fmt.Sprintf("%s of %s", grouped(x.cut), grouped(x.count))
+			f.unequal[render.StatusAspect] = true
+			f.add(render.NoteAspect, i, x.key, "cut by the capture", cells, "the capture has not all of %s of %s in %s, of %s always: what lacks there says nothing of the server", x.name, f.labels[i], cells[i], f.labels[1-i])
+		}
+	}
 	for _, status := range [...]string{"malformed", "fragment", "truncated"} {
 		for i, x := range m {
 			y := m[1-i]
@@ -84,7 +92,7 @@ func (f *finder) compareStatus(m *[2]*messageType) {
 			}
 			words := map[string]string{"fragment": "came without all of its parts", "truncated": "did not come whole", "malformed": "is malformed"}[status]
 			aspect := render.StatusAspect
-			if x.status[status] == x.count && status != "truncated" { // as good as no answer
+			if x.status[status] == x.count { // as good as no answer
 				aspect = render.AnswerAspect
 			}
 			f.add(aspect, i, x.key, status, cells, "%s of %s %s in %s, of %s never%s", x.name, f.labels[i], words, cells[i], f.labels[1-i], why)
@@ -98,9 +106,16 @@ func (f *finder) compareFields(m *[2]*messageType) {
 	if !m[0].isReply {
 		aspect = render.RequestAspect
 	}
+	for i, x := range m {
+		if x.status["complete"]+x.status["malformed"] == 0 {
+			f.uncompared = append(f.uncompared, fmt.Sprintf("fields of %s: none of %s came whole", x.name, f.labels[i]))
+			return
+		}
+	}
 	f.compared[aspect] = true
 	var lacks, sometimes, derived [2][]string
 	var kinds []string
+	var empty [2][]string
 	for i, x := range m {
 		y := m[1-i]
 		for _, path := range slices.Sorted(maps.Keys(x.paths)) {
@@ -108,14 +123,19 @@ func (f *finder) compareFields(m *[2]*messageType) {
 			list, isElement := above(path, "[].")
 			object, isMember := above(path, ".")
 			switch {
-			case isElement && !hasElements(y, list), !isElement && isMember && y.paths[object] == nil: // above it is what is missing
+			case isElement && !hasElements(y, list):
+				if y.count >= fewAsked && y.cut == 0 && !slices.Contains(empty[i], list) && y.paths[list] != nil {
+					empty[i] = append(empty[i], list)
+				}
+			case !isElement && isMember && y.paths[object] == nil: // above it is what is missing
+			case w == nil && v.isDerived && v.count < x.count: // it tells of the message's place
 			case w == nil && !isElement && (isMember || v.isDerived):
 				derived[i] = append(derived[i], path)
 			case w == nil:
 				lacks[i] = append(lacks[i], path)
 			case !isMember && !v.isDerived && v.count == x.count && w.count < y.count && y.status["complete"] == y.count:
 				sometimes[i] = append(sometimes[i], path)
-			case i == 0 && v.kind != w.kind && v.kind != "null" && w.kind != "null":
+			case i == 0 && v.kind != w.kind:
 				kinds = append(kinds, fmt.Sprintf("%s (%s, %s)", path, kindName(v.kind), kindName(w.kind)))
 			}
 		}
@@ -127,6 +147,7 @@ func (f *finder) compareFields(m *[2]*messageType) {
 		}
 		f.addLacks(aspect, x.key, i, lacks[i], "fields", "%s of %s has no %s, that of %s has: "+fails)
 		f.addLacks(render.PartlyAspect, x.key, i, sometimes[i], "always there", "%s of %s has not always %s, that of %s has")
+		f.addLacks(render.NoteAspect, x.key, i, empty[i], "entries", "%s of %s never has an entry of %s, that of %s has")
 		f.addLacks(render.NameAspect, x.key, i, derived[i], "members", "%s of %s has no %s, that of %s has")
 	}
 	if len(kinds) > 0 {
@@ -164,8 +185,11 @@ func hasElements(m *messageType, list string) bool {
 }
 
 func kindName(kind string) string {
-	if kind == "" {
+	switch kind {
+	case "":
 		return "several"
+	case "null":
+		return "no value"
 	}
 	return kind
 }
@@ -195,6 +219,14 @@ func (f *finder) compareNames(m *[2]*messageType) {
 	}
 	if len(only[0])+len(only[1]) == 0 {
 		return
+	}
+	for i, x := range m {
+		if y := m[1-i]; len(x.names) == 0 && x.cut+x.status["malformed"]+x.status["fragment"] == 0 {
+			var cells [2]string
+			cells[i], cells[1-i] = "empty", digits.Counted(uint64(len(y.names)), "name")
+			f.add(render.PartlyAspect, i, x.key, "list", cells, "%s of %s has an empty list, that of %s %s: a client that takes that for an error fails at %s", x.name, f.labels[i], f.labels[1-i], cells[1-i], f.labels[i])
+			return
+		}
 	}
 	cells := [2]string{}
 	for i := range only {

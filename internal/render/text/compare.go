@@ -46,6 +46,10 @@ func (p *comparePage) writeFirst() {
 		p.writeLine(0, "No difference that a client fails at was found between %s and %s.", p.x.Sides[0].Label, p.x.Sides[1].Label)
 		return
 	}
+	if all[0].Aspect > render.TimeAspect {
+		p.writeLine(0, "No difference that a client fails at was found between %s and %s. %s", p.x.Sides[0].Label, p.x.Sides[1].Label, display.AppendVisible(nil, []byte(all[0].Text)))
+		return
+	}
 	p.writeLine(0, "%s", display.AppendVisible(nil, []byte(all[0].Text)))
 }
 
