@@ -33,7 +33,7 @@ func newRuleCounters(io streams) *cobra.Command {
 	}
 }
 
-// serveRuleCounters answers orders until in ends. It gives up all rights but to run nft, which may read the
+// serveRuleCounters answers orders until in ends. It gives up all rights but to run nft or iptables-save, which may read the
 // firewall, and to read the folders with that and its libraries.
 func serveRuleCounters(in io.Reader, out io.Writer) error {
 	debug.SetGCPercent(messengerGrowth)
@@ -41,8 +41,8 @@ func serveRuleCounters(in io.Reader, out io.Writer) error {
 	cli.SurviveSignals()
 	sandbox.LowerPriority()
 	program := loaded.Program()
-	if program == "" {
-		return errors.New("nft is not installed")
+	if !loaded.CanRead() {
+		return errors.New("neither nft nor iptables is installed")
 	}
 	nothing, err := os.Open(os.DevNull)
 	if err != nil {
@@ -55,10 +55,10 @@ func serveRuleCounters(in io.Reader, out io.Writer) error {
 	return loaded.Serve(in, out, program, nothing)
 }
 
-// readLoaded starts that process, and returns what asks it. It returns nil where nft is missing, or the right
+// readLoaded starts that process, and returns what asks it. It returns nil where nft and iptables are missing, or the right
 // to read the firewall: then what the rules do is unknown, and all else goes on.
 func readLoaded() *loaded.Reader {
-	if !sandbox.HasNetAdmin() || loaded.Program() == "" {
+	if !sandbox.HasNetAdmin() || !loaded.CanRead() {
 		return nil
 	}
 	cmd, err := cli.OwnCommand("qsniff", rulesCommand)

@@ -246,7 +246,7 @@ func (m *Model) verdict() (first, second string) {
 		first += fmt.Sprintf("; and %d more", n-1)
 	}
 	if m.hasRules(in) {
-		return levelStyle(in.Level).Render(first), "Undo: " + loaded.Undo + "   " + m.effect(in)
+		return levelStyle(in.Level).Render(first), "Undo: " + m.state.Loaded.Undo + "   " + m.effect(in)
 	}
 	if m.opt.Asked.Written != "" && in.Level == flood.Alert && in.Advice.Rules != nil {
 		return levelStyle(in.Level).Render(first), "Do: " + m.opt.Asked.LoadNFT() + "   Undo: sudo nft delete table inet qsniff"

@@ -229,8 +229,12 @@ func (s *servers) totals() string {
 		return ""
 	}
 	asked, silent, all := x.Other.Rates.Requests, x.Other.Lately.Unanswered, x.Other.Lately.Fates
+	clients, served, isFlooded := 0, 0, false
 	for i := range x.Servers {
 		o := &x.Servers[i]
+		if in := x.floodAt(o.Addr); in != nil {
+			clients, served, isFlooded = clients+in.Answers.Clients, served+in.Answers.ClientsServed, true
+		}
 		asked += o.Rates.Requests
 		silent += o.Lately.Unanswered
 		all.Add(&o.Lately.Fates)
@@ -238,7 +242,12 @@ func (s *servers) totals() string {
 	text := fmt.Sprintf("%s, %s queries/s", digits.Counted(uint64(len(x.Servers)), "server"), rate(asked))
 	if all.Replied+silent > 0 {
 		text += fmt.Sprintf(", %s any reply", percent(100*float64(all.Replied)/float64(all.Replied+silent)))
-		if all.Proven > 0 {
+		switch {
+		case clients > 0: // of floods: of the others, that is in their rows
+			text += fmt.Sprintf(", %d of %s served", served, digits.Counted(uint64(clients), "proven client"))
+		case isFlooded:
+			text += ", of proven clients unknown,"
+		case all.Proven > 0:
 			text += fmt.Sprintf(", %s of proven clients served", percent(100*all.Share()))
 		}
 		text += " in the last " + digits.Span(max(x.LatelySpan.Round(time.Second), time.Second))

@@ -52,7 +52,10 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 		c, others = nil, nil // its trial was about another verdict
 	}
 	if c != nil {
-		c.isSampled, c.answers = in.IsSampled, in.Answers
+		c.isSampled, c.answers, c.limitShare = in.IsSampled, in.Answers, 1
+		if in.Stands > 0 && in.Peak > in.Stands {
+			c.limitShare = in.Stands / in.Peak
+		}
 	}
 	var veto []string
 	if c != nil && p.numRules > 0 {

@@ -88,8 +88,9 @@ const leastLost = 0.99
 func lostShare(served float64) string { return fmt.Sprintf("%.0f %%", 100*(1-served)) }
 
 // rescues reports whether more exchanges succeed with the lines than did without: with them a first query passes as
-// often as the flood does, and the challenge that it gets counts; without, either is lost.
+// often as the flood does, and the challenge that it gets counts; without, either is lost. Where rules are loaded
+// meanwhile the answers are those with them, so that the share of the beginning counts if it is less.
 func (c *outcome) rescues() bool {
-	first, keyed := c.answers.FirstServed(), c.answers.KeyedServed()
+	first, keyed := min(c.answers.FirstServed(), c.limitShare), min(c.answers.KeyedServed(), c.limitShare)
 	return first >= 0 && keyed >= 0 && 1-share(c.FloodDropped, c.Flood) > first*keyed
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The rules for nft count what they do, for commands that show whether they help. The line of a hook
+// The rules count what they do, for commands that show whether they help. The line of a hook
 // counts all packets of a target and has a comment with the mark of its rules; in the target's chain each
 // line counts what it sends to the chain with a limit, which counts what it drops.
 
@@ -20,13 +20,14 @@ const (
 const longestMark = 120
 
 // mark returns the comment of a hook's line: the kinds of incidents and the target, as output has them.
-func (w *nftWriter) mark(g group) string {
-	end := filterAddress(w.net)
-	if port := w.target.Port(); port != 0 {
-		if w.isIPv6 {
+func (g group) mark() string {
+	of := g[0]
+	end := filterAddress(of.net)
+	if port := of.target.Port(); port != 0 {
+		if of.isIPv6 {
 			end = "[" + end + "]"
 		}
-		end = map[bool]string{false: "udp/", true: "tcp/"}[w.isTCP] + end + ":" + strconv.Itoa(int(port))
+		end = map[bool]string{false: "udp/", true: "tcp/"}[of.isTCP] + end + ":" + strconv.Itoa(int(port))
 	}
 	var kinds []string
 	for _, p := range g {
@@ -105,6 +106,29 @@ func (s *sortCount) add(c ChainCount, isAll bool) {
 
 // lineOfChain returns which kind of lines a chain is for, by its name.
 func lineOfChain(name string) lineKind {
-	base := strings.TrimRight(name, "0123456789_")
+	base := name
+	if at := strings.IndexAny(name, "0123456789"); at >= 0 { // what follows is the number of its incident
+		base = name[:at]
+	}
 	return lineKind(max(slices.Index(nftChainNames[:], base), 0))
+}
+
+// NameOfIPTables returns the name that a chain for iptables has in files for nft; empty: it is none of those of a
+// target or its rules, nor the one that these are called from.
+func NameOfIPTables(chain string) string {
+	rest, isOwn := strings.CutPrefix(chain, IPTablesChain)
+	id := strings.TrimRight(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	if _, err := strconv.ParseUint(id, 10, 64); isOwn && rest == "" {
+		return "pre"
+	} else if !isOwn || err != nil {
+		return ""
+	}
+	switch l := slices.Index(iptChainSuffixes[:], rest[len(id):]); {
+	case rest == id:
+		return targetChain + id
+	case l < 0:
+		return ""
+	default:
+		return nftChainNames[l] + id
+	}
 }

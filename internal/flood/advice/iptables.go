@@ -182,7 +182,8 @@ func (r *Ruleset) formatIPTables(tool, table, until string) IPTables {
 		}
 		x.Hook, w.chain = g[0].iptablesHook(), w.ownChain()
 		x.Chains = append(x.Chains, w.chain)
-		fmt.Fprintf(&jumps, "-A %s %s%s -j %s\n", IPTablesChain, w.endMatch(), until, w.chain)
+		mark := fmt.Sprintf(" -m comment --comment %q", g.mark())
+		fmt.Fprintf(&jumps, "-A %s %s%s%s -j %s\n", IPTablesChain, w.endMatch(), mark, until, w.chain)
 		if w.kind == flood.Reflection {
 			x.HasNAT = true
 			fmt.Fprintf(&jumps, "%s-A %s %s%s -j %s\n", natPrefix, IPTablesChain, w.natReplyMatch(), until, w.chain)

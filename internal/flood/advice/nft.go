@@ -318,7 +318,7 @@ func (w *nftWriter) writeJump(g group) {
 	case w.isTCP:
 		match = []string{fmt.Sprintf("%s daddr %s tcp dport %s", w.ip, host, port), "tcp flags & (syn | ack) == syn"}
 	}
-	w.writeMatch(append(match, "counter jump "+w.name(targetChain)), fmt.Sprintf("comment %q", w.mark(g)))
+	w.writeMatch(append(match, "counter jump "+w.name(targetChain)), fmt.Sprintf("comment %q", g.mark()))
 }
 
 // nftChainNames are the names of the chains that the lines of a rule jump to.

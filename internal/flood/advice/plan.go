@@ -338,10 +338,10 @@ func roundUp(x float64) float64 {
 	}
 }
 
-// roundDown returns x without what is after its first digit.
+// roundDown returns x without what is after its first two digits.
 func roundDown(x float64) float64 {
 	ten := 1.0
-	for 10*ten <= x {
+	for 100*ten <= x {
 		ten *= 10
 	}
 	return math.Floor(x/ten) * ten

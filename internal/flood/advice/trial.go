@@ -36,6 +36,9 @@ type outcome struct {
 	// where it has one direction only.
 	IsBlind bool
 	answers flood.Answers // what clients got meanwhile, without these lines
+	// limitShare is the share of all requests that the server's own limit let it answer when the flood began; 1: none
+	// was seen.
+	limitShare float64
 	// isSampled is set where packets are samples, on which lines cannot be tried.
 	isSampled bool
 

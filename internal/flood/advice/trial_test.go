@@ -286,7 +286,7 @@ func TestCapBelowLimit(t *testing.T) {
 		stands, usual float64
 		want          int64
 	}{
-		{0, 10, 300}, {60, 0, 40}, {60, 10, 40}, {60, 20, 20}, {60, 40, 10}, {400, 10, 300}, {199, 10, 100}, {5000, 10, 300},
+		{0, 10, 300}, {60, 0, 45}, {60, 10, 40}, {60, 20, 20}, {60, 40, 15}, {400, 10, 300}, {199, 10, 140}, {5000, 10, 300},
 	} {
 		in := adviceIncident("flood_spoofed")
 		in.Peak, in.Stands, in.Baseline = 4000, x.stands, x.usual

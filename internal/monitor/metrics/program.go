@@ -161,7 +161,7 @@ func (x sender) sendQueue(q *notify.QueueCounts, name string) {
 
 // The metrics of the rules that are loaded.
 var (
-	descLoaded      = desc("rules_loaded", "1 if rules of qsniff (table inet qsniff of nftables) are loaded on this machine; there is none while that is unknown.")
+	descLoaded      = desc("rules_loaded", "1 if rules of qsniff (table inet qsniff of nftables, or chains QSNIFF of iptables) are loaded on this machine; there is none while that is unknown.")
 	descLoadedSince = desc("rules_loaded_timestamp_seconds", "When these rules were loaded; there is none while that is unknown.")
 	descRuled       = desc("rules_packets_total", "Packets to a server that these rules looked at, by what became of them: dropped or passed. It begins anew with other rules.", "server", "transport", "verdict")
 )

@@ -159,7 +159,7 @@ func TestBrief(t *testing.T) {
 			[]string{"of proven clients too few asked to say how these fare"}},
 		{"usual is unknown", one(func(_ *render.Floods, in *flood.Incident) { in.Baseline = 0 }), []string{"a second at the peak (usual: unknown)"}},
 		{"rules stay loaded", one(func(f *render.Floods, in *flood.Incident) {
-			f.IsLive, f.Loaded = true, &loaded.State{Table: loaded.Table{IsLoaded: true}}
+			f.IsLive, f.Loaded = true, &loaded.State{Table: loaded.Table{IsLoaded: true, Undo: "sudo nft delete table inet qsniff"}}
 		}), []string{"1 attack", "Your rules are still loaded. Undo: sudo nft delete table inet qsniff", "ATTACK on"}},
 		{"the first seconds", func() *render.Floods {
 			f := flooded()

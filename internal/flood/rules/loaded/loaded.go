@@ -2,7 +2,7 @@
 // they drop. qsniff captures before the firewall, so that its own figures do not show it.
 //
 //	qsniff (captures; has no rights)        qsniff rule-counters (Serve; no packets, may read the firewall)
-//	  Reader  -- a line: read them -------->  nft -j list table inet qsniff
+//	  Reader  -- a line: read them -------->  nft -j list table inet qsniff, else iptables-save -c
 //	          <------- a Table as JSON -----
 //
 // Nothing here changes a rule.
@@ -27,6 +27,7 @@ type Table struct {
 	Expires int64    `json:"expires,omitempty"` // when the rules match nothing any more; 0: never, or unknown
 	Targets []Target `json:"targets,omitempty"`
 	Handle  uint64   `json:"handle,omitempty"` // another one: it was loaded anew
+	Undo    string   `json:"undo,omitempty"`   // the commands that remove them
 }
 
 // Target is what the rules for one target have counted.
@@ -105,13 +106,60 @@ func ParseNFT(text io.Reader) (*Table, error) {
 	return l.table(), nil
 }
 
+// sums adds up rules, by the names that chains have in files for nft.
+type sums struct {
+	chains  map[string][]advice.ChainCount // by the chain of a target, in the order of its lines
+	dropped map[string]uint64
+	targets []hooked
+}
+
+// hooked is the line of a hook that sends the packets of a target to its chain.
+type hooked struct{ chain, mark string }
+
+func newSums() *sums {
+	return &sums{chains: map[string][]advice.ChainCount{}, dropped: map[string]uint64{}}
+}
+
+// add adds a rule of a chain: with its comment, how many packets came to it, and the chain that it sends them to.
+func (s *sums) add(in, comment, to string, packets uint64, isDrop bool) {
+	switch {
+	case to != "" && advice.IsTargetChain(to):
+		if len(s.targets) < maxTargets {
+			s.targets = append(s.targets, hooked{to, comment})
+		}
+	case to != "":
+		s.chains[in] = addCame(s.chains[in], to, packets)
+	case isDrop && advice.IsTargetChain(in):
+		s.chains[in] = append(s.chains[in], advice.ChainCount{Came: packets, Dropped: packets})
+	case isDrop:
+		s.dropped[in] += packets
+	}
+}
+
+// list returns what was counted of each target.
+func (s *sums) list() (all []Target) {
+	for _, x := range s.targets {
+		kinds, target, isMark := advice.CutMark(x.mark)
+		if !isMark {
+			continue
+		}
+		list := s.chains[x.chain]
+		for i := range list {
+			if list[i].Name != "" {
+				list[i].Dropped = s.dropped[list[i].Name]
+			}
+		}
+		n := Target{Kinds: kinds, Target: target}
+		n.Looked, n.Dropped = advice.SumCounts(list)
+		n.Looked = max(n.Looked, n.Dropped) // the lines are not read at one moment
+		all = append(all, n)
+	}
+	return all
+}
+
 // table sums up what the rules have counted.
 func (l *listing) table() *Table {
-	t := &Table{IsLoaded: true}
-	chains := map[string][]advice.ChainCount{} // by the chain of a target, in the order of its lines
-	dropped := map[string]uint64{}
-	type hooked struct{ chain, mark string }
-	var targets []hooked
+	t, s := &Table{IsLoaded: true, Undo: undoNFT}, newSums()
 	for i := range l.Objects {
 		o := &l.Objects[i]
 		if o.Table != nil {
@@ -133,37 +181,14 @@ func (l *listing) table() *Table {
 				isDrop = true
 			}
 		}
-		switch in := r.Chain; {
-		case to != "" && advice.IsTargetChain(to):
-			if len(targets) < maxTargets {
-				targets = append(targets, hooked{to, r.Comment})
-			}
-		case to != "":
-			chains[in] = addCame(chains[in], to, packets)
-		case isDrop && advice.IsTargetChain(in):
-			chains[in] = append(chains[in], advice.ChainCount{Came: packets, Dropped: packets})
-		case isDrop:
-			dropped[in] += packets
-		}
+		s.add(r.Chain, r.Comment, to, packets, isDrop)
 	}
-	for _, x := range targets {
-		kinds, target, isMark := advice.CutMark(x.mark)
-		if !isMark {
-			continue
-		}
-		list := chains[x.chain]
-		for i := range list {
-			if list[i].Name != "" {
-				list[i].Dropped = dropped[list[i].Name]
-			}
-		}
-		n := Target{Kinds: kinds, Target: target}
-		n.Looked, n.Dropped = advice.SumCounts(list)
-		n.Looked = max(n.Looked, n.Dropped) // the lines are not read at one moment
-		t.Targets = append(t.Targets, n)
-	}
+	t.Targets = s.list()
 	return t
 }
+
+// undoNFT removes all rules for nft.
+const undoNFT = "sudo nft delete table inet " + advice.Table
 
 // addCame adds packets that a line sends to a chain, of which several lines may.
 func addCame(list []advice.ChainCount, name string, packets uint64) []advice.ChainCount {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"qsniff/internal/flood"
 	"qsniff/internal/test/floodtest"
 )
@@ -183,9 +185,9 @@ func TestDescribeIdle(t *testing.T) {
 		want  string
 	}{
 		{Table{}, ""},
-		{Table{IsLoaded: true}, "Your rules are still loaded. Undo: sudo nft delete table inet qsniff"},
-		{Table{IsLoaded: true, Expires: now.Unix() + 600}, "Your rules are still loaded, and expire in 10 min. Undo: sudo nft delete table inet qsniff"},
-		{Table{IsLoaded: true, Expires: now.Unix() - 1}, "Your rules are still loaded, but have expired and match nothing any more. Undo: sudo nft delete table inet qsniff"},
+		{Table{IsLoaded: true, Undo: undoNFT}, "Your rules are still loaded. Undo: sudo nft delete table inet qsniff"},
+		{Table{IsLoaded: true, Undo: undoNFT, Expires: now.Unix() + 600}, "Your rules are still loaded, and expire in 10 min. Undo: sudo nft delete table inet qsniff"},
+		{Table{IsLoaded: true, Undo: undoNFT, Expires: now.Unix() - 1}, "Your rules are still loaded, but have expired and match nothing any more. Undo: sudo nft delete table inet qsniff"},
 	} {
 		if got := (&State{Table: x.table}).DescribeIdle(now); got != x.want {
 			t.Errorf("got  %s\nwant %s", got, x.want)
@@ -194,4 +196,45 @@ func TestDescribeIdle(t *testing.T) {
 	if got := (*State)(nil).DescribeIdle(now); got != "" {
 		t.Error(got)
 	}
+}
+
+// TestParseIPTables: saved.txt is what iptables-save 1.8.9 prints after 1,000 queries and 10 other packets in a moment.
+// Without the line of the hook the rules are not loaded, and lines of others do not count.
+func TestParseIPTables(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "saved.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := parseIPTables(map[string][]byte{"iptables": text})
+	want := Table{IsLoaded: true, Expires: 1795899289, Undo: "sudo iptables -t raw -D PREROUTING -j QSNIFF", Handle: got.Handle,
+		Targets: []Target{{Kinds: "flood_spoofed", Target: "udp/198.18.7.1:27015", Looked: 1000, Dropped: 599}}}
+	if diff := cmp.Diff(&want, got); diff != "" || got.Handle == 0 {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+	later := strings.ReplaceAll(string(text), "[599:31747]", "[700:37000]")
+	if again := parseIPTables(map[string][]byte{"iptables": []byte(later)}); again.Handle != got.Handle || again.Targets[0].Dropped != 700 {
+		t.Errorf("counted on: %+v", again)
+	}
+	if again := parseIPTables(map[string][]byte{"ip6tables": text}); again.Handle == got.Handle || !strings.Contains(again.Undo, "sudo ip6tables") {
+		t.Errorf("of another tool: %+v", again)
+	}
+	for _, without := range []string{"[1010:53330] -A PREROUTING -j QSNIFF\n", "] -A"} {
+		if got := parseIPTables(map[string][]byte{"iptables": []byte(strings.ReplaceAll(string(text), without, ""))}); got.IsLoaded || got.Targets != nil {
+			t.Errorf("without %q: %+v", without, got)
+		}
+	}
+	if got := parseIPTables(nil); got.IsLoaded {
+		t.Errorf("of nothing: %+v", got)
+	}
+}
+
+// FuzzIPTables: a firewall has lines of others.
+func FuzzIPTables(f *testing.F) {
+	f.Add("*raw\n[1:2] -A PREROUTING -j QSNIFF\n[1:2] -A QSNIFF -m comment --comment \"a at udp/1.2.3.4:5\" -j QSNIFF1\n[9:9] -A QSNIFF1 -j DROP")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := parseIPTables(map[string][]byte{"iptables": []byte(text)})
+		if len(got.Targets) > maxTargets || strings.ContainsAny(got.Undo, "\x1b\x00") {
+			t.Errorf("%+v", got)
+		}
+	})
 }

@@ -12,7 +12,6 @@ import (
 
 	"qsniff/internal/base/digits"
 	"qsniff/internal/flood"
-	"qsniff/internal/flood/advice"
 )
 
 // Reader has another process read the rules that are loaded, every now and then. Its methods may be called
@@ -229,11 +228,8 @@ func (s *State) DescribeIdle(now time.Time) string {
 	case s.Expires != 0:
 		text += ", and expire in " + age(time.Unix(s.Expires, 0).Sub(now))
 	}
-	return text + ". Undo: " + Undo
+	return text + ". Undo: " + s.Undo
 }
-
-// Undo is the command that removes all rules.
-const Undo = "sudo nft delete table inet " + advice.Table
 
 // describeEffect returns how clients fare since the rules were loaded, as sentences after a blank; empty: unknown.
 func (s *State) describeEffect(target flood.Target) string {

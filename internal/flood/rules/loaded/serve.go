@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,22 @@ var programs = []string{"/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/loca
 // Program returns the program that lists the rules; empty: there is none.
 func Program() string {
 	for _, name := range programs {
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
+}
+
+// CanRead reports whether there is a program that lists the rules.
+func CanRead() bool {
+	return Program() != "" || slices.ContainsFunc(ipTools, func(tool string) bool { return ipSave(tool) != "" })
+}
+
+// ipSave returns the program that lists what a tool of iptables loaded; empty: there is none.
+func ipSave(tool string) string {
+	for _, folder := range []string{"/usr/sbin/", "/sbin/", "/run/current-system/sw/bin/"} {
+		name := folder + tool + "-save"
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
 			return name
 		}
@@ -61,11 +78,14 @@ func Serve(in io.Reader, out io.Writer, program string, nothing *os.File) error 
 
 // read returns what is loaded. When the rules were loaded is asked once for each time that they are.
 func (l *lister) read() *Table {
+	if l.program == "" {
+		return l.readIPTables()
+	}
 	text, err := l.list("table", "inet", advice.Table)
 	if err != nil {
 		l.last = Table{}
 		if errors.Is(err, errNotThere) {
-			return &Table{}
+			return l.readIPTables()
 		}
 		return &Table{Problem: err.Error()}
 	}
@@ -96,29 +116,54 @@ var errNotThere = errors.New("there is no such table")
 // list runs the program with "-j -t list" and so many words more: as JSON, without the elements of tables
 // that a flood fills.
 func (l *lister) list(words ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	args := []string{"-j", "-t", "list"}
 	if words[0] == "set" { // whose elements are wanted
 		args = []string{"-j", "list"}
 	}
-	cmd := exec.CommandContext(ctx, l.program, append(args, words...)...)
-	var out, errs limited
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = l.nothing, &out, &errs, []string{"LC_ALL=C"}
-	cmd.WaitDelay = patience
-	err := cmd.Run()
-	said, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
+	out, said, err := l.run(l.program, append(args, words...)...)
 	switch {
-	case err == nil && !out.isFull:
-		return out.Bytes(), nil
+	case err == nil:
+		return out, nil
 	case strings.Contains(said, "No such file or directory"):
 		return nil, errNotThere
 	case strings.Contains(said, "not permitted"):
 		return nil, errors.New("the right to read the firewall is missing (CAP_NET_ADMIN)")
-	case err == nil:
+	case errors.Is(err, errTooMuch):
 		return nil, errors.New("nft lists too much")
 	}
 	return nil, errors.New("nft failed")
+}
+
+var errTooMuch = errors.New("too much")
+
+// run runs a program, and returns what it prints and the first line of what it complains about.
+func (l *lister) run(program string, args ...string) (printed []byte, said string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	var out, errs limited
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = l.nothing, &out, &errs, []string{"LC_ALL=C"}
+	cmd.WaitDelay = patience
+	err = cmd.Run()
+	said, _, _ = strings.Cut(strings.TrimSpace(errs.String()), "\n")
+	if err == nil && out.isFull {
+		err = errTooMuch
+	}
+	return out.Bytes(), said, err
+}
+
+// readIPTables returns what is loaded with iptables, where nothing is with nft. A tool that is missing or fails has
+// loaded nothing that could be read.
+func (l *lister) readIPTables() *Table {
+	texts := map[string][]byte{}
+	for _, tool := range ipTools {
+		if name := ipSave(tool); name != "" {
+			if text, _, err := l.run(name, "-c"); err == nil {
+				texts[tool] = text
+			}
+		}
+	}
+	return parseIPTables(texts)
 }
 
 // limited keeps so many bytes of what a program prints, and drops the rest.

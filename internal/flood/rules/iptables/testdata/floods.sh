@@ -125,11 +125,11 @@ load iptables raw PREROUTING QSNIFF QSNIFF2 QSNIFF2Q QSNIFF10F QSNIFF5 QSNIFF5F 
 :QSNIFF8J - [0:0]
 :QSNIFF9 - [0:0]
 :QSNIFF9L - [0:0]
--A QSNIFF -d 198.51.100.17 -p udp --dport 27015 -m time --datestop $until -j QSNIFF2
--A QSNIFF -d 192.0.2.0/24 -p udp --dport 27015 -m time --datestop $until -j QSNIFF5
--A QSNIFF -d 198.51.100.19 -p udp -m time --datestop $until -j QSNIFF7
--A QSNIFF -d 198.51.100.20 -p udp --dport 27015 -m time --datestop $until -j QSNIFF8
--A QSNIFF -d 198.51.100.17 -p tcp --dport 27015 --tcp-flags SYN,ACK SYN -m time --datestop $until -j QSNIFF9
+-A QSNIFF -d 198.51.100.17 -p udp --dport 27015 -m comment --comment "flood_few, flood_spoofed at udp/198.51.100.17:27015" -m time --datestop $until -j QSNIFF2
+-A QSNIFF -d 192.0.2.0/24 -p udp --dport 27015 -m comment --comment "flood_spoofed at udp/192.0.2.0/24:27015" -m time --datestop $until -j QSNIFF5
+-A QSNIFF -d 198.51.100.19 -p udp -m comment --comment "reply_flood_victim at 198.51.100.19" -m time --datestop $until -j QSNIFF7
+-A QSNIFF -d 198.51.100.20 -p udp --dport 27015 -m comment --comment "junk_flood at udp/198.51.100.20:27015" -m time --datestop $until -j QSNIFF8
+-A QSNIFF -d 198.51.100.17 -p tcp --dport 27015 --tcp-flags SYN,ACK SYN -m comment --comment "rcon_bruteforce at tcp/198.51.100.17:27015" -m time --datestop $until -j QSNIFF9
 -A QSNIFF2 -s 203.0.113.7 -j DROP
 -A QSNIFF2 -m u32 --u32 "0>>22&0x3C@8=0xFFFFFFFF&&0>>22&0x3C@9&0xFF=0x54:0x57,0x69" -j QSNIFF2Q
 -A QSNIFF2Q -m hashlimit --hashlimit-above 10/sec --hashlimit-burst 30 --hashlimit-mode srcip --hashlimit-htable-max 131072 --hashlimit-htable-expire 60000 --hashlimit-name qs17856794q -j DROP
@@ -175,7 +175,7 @@ load iptables mangle POSTROUTING QSNIFF QSNIFF3 QSNIFF3V <<END
 :QSNIFF - [0:0]
 :QSNIFF3 - [0:0]
 :QSNIFF3V - [0:0]
--A QSNIFF -s 198.51.100.18 -p udp --sport 27015 -m time --datestop $until -j QSNIFF3
+-A QSNIFF -s 198.51.100.18 -p udp --sport 27015 -m comment --comment "reflection at udp/198.51.100.18:27015" -m time --datestop $until -j QSNIFF3
 ${nat}-A QSNIFF -p udp -m conntrack --ctstate DNAT --ctdir REPLY --ctorigdst 198.51.100.18 --ctorigdstport 27015 -m time --datestop $until -j QSNIFF3
 -A QSNIFF3 -d 203.0.113.99 -j QSNIFF3V
 -A QSNIFF3V -m hashlimit --hashlimit-above 1/sec --hashlimit-burst 5 --hashlimit-name qsd109aeefv -j DROP
@@ -188,7 +188,7 @@ load ip6tables raw PREROUTING QSNIFF QSNIFF4 QSNIFF4Q QSNIFF4F <<END
 :QSNIFF4 - [0:0]
 :QSNIFF4Q - [0:0]
 :QSNIFF4F - [0:0]
--A QSNIFF -d 2001:db8::17 -p udp --dport 27015 -m time --datestop $until -j QSNIFF4
+-A QSNIFF -d 2001:db8::17 -p udp --dport 27015 -m comment --comment "flood_distributed at udp/[2001:db8::17]:27015" -m time --datestop $until -j QSNIFF4
 -A QSNIFF4 -m u32 --u32 "48=0xFFFFFFFF&&49&0xFF=0x54:0x57,0x69" -j QSNIFF4Q
 -A QSNIFF4Q -m hashlimit --hashlimit-above 10/sec --hashlimit-burst 30 --hashlimit-mode srcip --hashlimit-srcmask 64 --hashlimit-htable-max 131072 --hashlimit-htable-expire 60000 --hashlimit-name qsb399a0d6q -j DROP
 -A QSNIFF4 -m length --length 73 -m u32 --u32 "48=0xFFFFFFFF&&49&0xFF=0x54" -j QSNIFF4F
