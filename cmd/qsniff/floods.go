@@ -30,6 +30,7 @@ import (
 	"qsniff/internal/flood/rules/iptables"
 	"qsniff/internal/flood/rules/loaded"
 	"qsniff/internal/flood/rules/nft"
+	"qsniff/internal/flood/rules/written"
 	"qsniff/internal/render"
 	"qsniff/internal/render/counters"
 	"qsniff/internal/render/csv"
@@ -254,7 +255,8 @@ func (o *floodsOptions) printRules(out io.Writer) error {
 // incidents come, and then all of them.
 func findFloods(ctx context.Context, opts *floodsOptions, args []string, io streams) error {
 	out := newFloodOutput(opts, io.out)
-	file, err := newRulesFile(opts.rules, opts.asked, opts.expiry, out.isOurs, func(format string, args ...any) { fmt.Fprintf(io.err, "qsniff: "+format+"\n", args...) })
+	file, err := newRulesFile(written.Options{Path: opts.rules, Asked: opts.asked, Expiry: opts.expiry, IsOurs: out.isOurs,
+		Tell: func(format string, args ...any) { fmt.Fprintf(io.err, "qsniff: "+format+"\n", args...) }})
 	if err != nil {
 		return err
 	}
@@ -265,14 +267,14 @@ func findFloods(ctx context.Context, opts *floodsOptions, args []string, io stre
 	defer j.release()
 	d := opts.newDetector(j.cfg.Registry, opts.limits, opts.expiry)
 	if file != nil {
-		d.AddObserver(file.observe)
+		d.AddObserver(file.Observe)
 		j.live.rules = opts.rules
 	}
 	d.AddObserver(out.observe)
 	d.CountOthersAt(opts.ours.HasHost)
 	j.cfg.Watchers = append([]track.Watcher{&out.seen, d}, out.watchProofs()...)
 	if file != nil {
-		file.proofs = out.proofs
+		file.Proofs = out.proofs
 	}
 	j.cfg.OnStart = append(j.cfg.OnStart, func(totals func() tally.Run) { out.totals = totals })
 	j.showsInterrupt = opts.output == "text"

@@ -29,6 +29,7 @@ import (
 	"qsniff/internal/base/sandbox"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
+	"qsniff/internal/flood/rules/written"
 	"qsniff/internal/monitor/notify"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/render"
@@ -502,6 +503,35 @@ func (l *liveRun) enterSandbox() error {
 	status, err := sandbox.Enter(p)
 	if err == nil && !l.isScreen {
 		fmt.Fprintf(l.errs, "qsniff: sandbox: %v\n", status)
+	}
+	return err
+}
+
+// registerRules registers the flag of commands that write rules while they capture.
+func registerRules(cmd *cobra.Command, path *string) {
+	cmd.Flags().StringVar(path, "rules", "", "while capturing: write the rules against an attack to `FILE` for nft -f, once it is sure, and again as they change")
+}
+
+// newRulesFile returns the file that --rules names, nil if that is not given.
+func newRulesFile(o written.Options) (*written.File, error) {
+	if o.Path == "" {
+		return nil, nil
+	}
+	file, err := written.New(o)
+	if errors.Is(err, written.ErrOther) {
+		err = &hintedError{err, "name another file: it is rewritten as the rules change"}
+	}
+	return file, err
+}
+
+// allowRules adds the folder of a file of rules to what a run may write.
+func allowRules(p *sandbox.Policy, path string) (err error) {
+	if path == "" {
+		return nil
+	}
+	folder := filepath.Dir(path)
+	if p.Write = append(p.Write, folder); p.User == nil {
+		p.User, err = sandbox.OwnerOf(folder)
 	}
 	return err
 }

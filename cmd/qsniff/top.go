@@ -3,16 +3,12 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -22,7 +18,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"qsniff/capture/file"
 	"qsniff/capture/live"
 	"qsniff/capture/play"
 	"qsniff/capture/recent"
@@ -35,6 +30,7 @@ import (
 	"qsniff/internal/flood/rules"
 	"qsniff/internal/flood/rules/loaded"
 	"qsniff/internal/flood/rules/nft"
+	"qsniff/internal/flood/rules/written"
 	"qsniff/internal/monitor"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/pipeline/filter"
@@ -199,7 +195,7 @@ type topRun struct {
 	opts  *topOptions
 	args  []string
 	io    streams // err keeps what is printed until the screen is gone
-	notes *notes
+	notes *terminal.Notes
 	store *recent.Store
 	live  *monitored // nil: a capture is played
 	asked rules.Invocation
@@ -210,29 +206,6 @@ type topRun struct {
 	now  *session   // nil: another one begins
 	last *top.State // while now is nil
 	open netip.AddrPort
-}
-
-// notes keeps what runs print, each in a goroutine of its own, until the screen is gone.
-type notes struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write adds a text.
-func (n *notes) Write(b []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.Write(b)
-}
-
-// writeTo prints what was kept so far, line by line: w may take each text for one.
-func (n *notes) writeTo(w io.Writer) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for line := range bytes.Lines(n.text.Bytes()) {
-		_, _ = w.Write(line)
-	}
-	n.text.Reset()
 }
 
 // session is one run of the pipeline.
@@ -246,7 +219,7 @@ type session struct {
 
 // runTop shows the screens until they are left.
 func runTop(ctx context.Context, opts *topOptions, args []string, io streams) error {
-	t := &topRun{opts: opts, args: args, notes: new(notes), store: recent.NewStore()}
+	t := &topRun{opts: opts, args: args, notes: new(terminal.Notes), store: recent.NewStore()}
 	t.io = streams{io.out, t.notes}
 	for _, name := range args {
 		t.asked.Captures = strings.TrimSpace(t.asked.Captures + " " + cli.Quote(name))
@@ -258,7 +231,7 @@ func runTop(ctx context.Context, opts *topOptions, args []string, io streams) er
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	t.ctx = run
-	defer t.notes.writeTo(io.err)
+	defer t.notes.PrintTo(io.err)
 	first, err := t.begin(opts.playSpeed, false, 0)
 	if err != nil {
 		return err
@@ -297,7 +270,7 @@ func (t *topRun) newModel(s *session) (*top.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, text, remark := readTopSettings(user == nil)
+	folder, text, remark := top.ReadSettings(user == nil)
 	settings, err := top.ParseSettings(text)
 	if err != nil {
 		remark = "top.toml: " + err.Error()
@@ -306,7 +279,7 @@ func (t *topRun) newModel(s *session) (*top.Model, error) {
 		return nil, err
 	}
 	x := top.Options{Source: t, Input: strings.Join(append(o.interfaces, t.args...), ", "), Settings: settings, Remark: remark,
-		Save: func(s top.Settings) error { return saveTopSettings(folder, &s) }, Write: t.write, Rules: t.rules, WriteRules: t.writeRules,
+		Save: func(s top.Settings) error { return s.Save(folder) }, Write: t.write, Rules: t.rules, WriteRules: t.writeRules,
 		Decoder: &top.Decoder{Registry: reg, DecodeAs: s.cfg.DecodeAs, Store: t.store,
 			Filter: func(text string) (*filter.Program, error) { return o.compile(text) }},
 		Limits: o.limits, Expiry: advice.DefaultExpiry, Look: terminal.LookOf(os.Getenv), UTC: o.utc}
@@ -360,14 +333,14 @@ func (t *topRun) begin(speed float64, isPaused bool, until int64) (*session, err
 	if t.opts.ours == nil {
 		mayList = nil
 	}
-	file, err := newRulesFile(t.opts.rules, t.asked, advice.DefaultExpiry, func(in *flood.Incident) bool { return in.IsAt(t.opts.ours) },
-		func(format string, args ...any) { fmt.Fprintf(t.notes, "qsniff: "+format+"\n", args...) })
+	file, err := newRulesFile(written.Options{Path: t.opts.rules, Asked: t.asked, Expiry: advice.DefaultExpiry, IsOurs: func(in *flood.Incident) bool { return in.IsAt(t.opts.ours) },
+		Tell: func(format string, args ...any) { fmt.Fprintf(t.notes, "qsniff: "+format+"\n", args...) }})
 	if err != nil {
 		s.stop()
 		return nil, err
 	}
 	if file != nil {
-		d.AddObserver(file.observe)
+		d.AddObserver(file.Observe)
 	}
 	s.feed = top.NewFeed(&s.cfg, monitor.Options{Servers: t.opts.ours.Ends(), MayList: mayList, MaxServers: t.opts.maxServers, Scale: t.opts.scale(), Clock: monotonic},
 		d.Detector, func(in *flood.Incident) bool { return in.IsAt(t.opts.ours) }, t.store)
@@ -506,61 +479,11 @@ func (t *topRun) writeRules(incidents []flood.Incident) (string, error) {
 		return cli.Quote(name), nil
 	}
 	asked.Written, asked.IsLive = cli.Quote(name), true
-	return cli.Quote(name), replaceFile(name, nft.AppendFloods(nil, &rules.Input{Asked: asked, Incidents: incidents, Expiry: advice.DefaultExpiry}))
+	return cli.Quote(name), sandbox.ReplaceFile(name, nft.AppendFloods(nil, &rules.Input{Asked: asked, Incidents: incidents, Expiry: advice.DefaultExpiry}))
 }
 
 // write writes packets to a new file in the current folder.
 func (t *topRun) write(packets recent.Packets) (string, error) {
-	build, stem := readBuild(), "qsniff-top-"+time.Now().Format("20060102-150405")
-	for n := 1; ; n++ {
-		name := stem + ".pcapng"
-		if n > 1 {
-			name = fmt.Sprintf("%s-%d.pcapng", stem, n)
-		}
-		w, err := file.Create(name, file.WriteOptions{Application: "qsniff " + build.Short()})
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		for i := range packets {
-			if err := w.Write(&packets[i].Packet); err != nil {
-				return "", cmp.Or(err, w.Close())
-			}
-		}
-		return name, w.Close()
-	}
-}
-
-// topSettings is the file of settings, in the folder that readTopSettings returns.
-const topSettings = "top.toml"
-
-// readTopSettings returns the folder of settings, which it makes if that is asked for, and the settings in it. remark
-// is why there are none, where there should be.
-func readTopSettings(makes bool) (folder, text, remark string) {
-	folder, err := os.UserConfigDir()
-	if err != nil {
-		return "", "", ""
-	}
-	folder = filepath.Join(folder, "qsniff")
-	if makes {
-		_ = os.MkdirAll(folder, 0o700) // if it fails, saveTopSettings returns the error
-	}
-	text, err = cli.ReadFile(filepath.Join(folder, topSettings), cli.LongestConfig, "file of settings")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		remark = topSettings + ": " + err.Error()
-	}
-	return folder, text, remark
-}
-
-// saveTopSettings writes settings to a new file that replaces the old one: no reader finds half a file.
-func saveTopSettings(folder string, s *top.Settings) error {
-	if folder == "" {
-		return errors.New("settings are not kept: there is no folder for them ($XDG_CONFIG_HOME)")
-	}
-	if err := replaceFile(filepath.Join(folder, topSettings), []byte(s.Text())); err != nil {
-		return fmt.Errorf("settings are not kept: %w", err)
-	}
-	return nil
+	build := readBuild()
+	return top.WritePackets(packets, "qsniff "+build.Short())
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"qsniff/internal/app/terminal"
 	"qsniff/internal/base/sandbox"
 	"qsniff/internal/test/tmuxtest"
 )
@@ -146,11 +147,11 @@ func TestTopFolders(t *testing.T) {
 
 // TestNotes: each line that was kept is a line.
 func TestNotes(t *testing.T) {
-	var n notes
+	var n terminal.Notes
 	var out bytes.Buffer
 	n.Write([]byte("qsniff: load: sudo nft -f x\nqsniff: undo: "))
 	n.Write([]byte("sudo nft delete table inet qsniff\n"))
-	n.writeTo(errLines{&out})
+	n.PrintTo(errLines{&out})
 	if want := "qsniff: load: sudo nft -f x\nqsniff: undo: sudo nft delete table inet qsniff\n"; out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)
 	}

@@ -8,11 +8,14 @@
 package terminal
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 
 	"charm.land/bubbles/v2/key"
@@ -389,4 +392,27 @@ func (in *Input) View(width int) string {
 		mark = ""
 	}
 	return s + "\n" + Bad.Render(Fit(mark, width)) + "\n" + Bad.Render(Fit(message, width))
+}
+
+// Notes keeps what runs print, each in a goroutine of its own, until the screen is gone.
+type Notes struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds a text.
+func (n *Notes) Write(b []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.Write(b)
+}
+
+// PrintTo prints what was kept so far, line by line: w may take each text for one.
+func (n *Notes) PrintTo(w io.Writer) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for line := range bytes.Lines(n.text.Bytes()) {
+		_, _ = w.Write(line)
+	}
+	n.text.Reset()
 }

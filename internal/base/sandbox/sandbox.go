@@ -159,3 +159,25 @@ func (e *Error) Error() string { return "sandbox: " + e.Step + ": " + e.Err.Erro
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
+
+// ReplaceFile writes a file and gives it its name when it is whole: no reader finds half of it. It opens it
+// for writing only, as a Policy allows no more.
+func ReplaceFile(path string, text []byte) error {
+	name := path + ".new"
+	_ = os.Remove(name) // what a run left that was killed
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(name, path)
+	}
+	if err != nil {
+		_ = os.Remove(name)
+	}
+	return err
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
 
+	"qsniff/internal/base/sandbox"
 	"qsniff/internal/fleet"
 )
 
@@ -252,7 +253,7 @@ func (c *Credentials) writeAccount() error {
 	if err != nil {
 		return err
 	}
-	return writeOver(filepath.Join(c.dir, accountJWT), []byte(token))
+	return sandbox.ReplaceFile(filepath.Join(c.dir, accountJWT), []byte(token))
 }
 
 // writeConfig writes the broker's configuration.
@@ -291,7 +292,7 @@ func (c *Credentials) writeConfig() error {
 	text := fmt.Sprintf("# Who may do what at the broker of a fleet, written by qsniff-hub creds. It has no secrets.\n"+
 		"operator: %s\nsystem_account: %s\nresolver: MEMORY\nresolver_preload: {\n  %s: %s\n  %s: %s\n  %s: %s\n}\n",
 		operator, public, public, system, c.claims.Subject, account, hubs.Subject, hub)
-	return writeOver(c.ConfigFile(), []byte(text))
+	return sandbox.ReplaceFile(c.ConfigFile(), []byte(text))
 }
 
 // ErrThere is the error for credentials that were made before.
@@ -308,12 +309,4 @@ func writeNew(path string, text []byte) error {
 	}
 	_, err = f.Write(text)
 	return errors.Join(err, f.Close())
-}
-
-// writeOver replaces a file as a whole.
-func writeOver(path string, text []byte) error {
-	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
 }
