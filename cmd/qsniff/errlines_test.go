@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"qsniff/internal/app/cli"
 	"qsniff/internal/base/display"
 )
 
@@ -103,7 +104,7 @@ func FuzzErrLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var out bytes.Buffer
-		if n, err := (errLines{&out}).Write(b); n != len(b) || err != nil {
+		if n, err := (cli.Lines{To: &out}).Write(b); n != len(b) || err != nil {
 			t.Fatalf("%d bytes, %v", n, err)
 		}
 		want := 0

@@ -4,27 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"qsniff/capture/file"
-	"qsniff/capture/live"
-	"qsniff/capture/packet"
 	"qsniff/dissect/protocols"
 	"qsniff/internal/app/extcap"
-	"qsniff/internal/base/sandbox"
-	"qsniff/internal/pipeline"
-	"qsniff/internal/render/text"
 )
-
-// extcapPrefix begins the names of interfaces that Wireshark shows.
-const extcapPrefix = "qsniff-"
 
 // isExtcap reports whether Wireshark is calling.
 func isExtcap(args []string) bool {
@@ -64,9 +52,13 @@ reading as its comment.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch {
 		case o.asksInterfaces:
-			return listExtcap(io)
+			return extcap.List(io.out)
 		case o.asksDLTs:
-			return o.listDLTs(io)
+			found, err := extcap.ListLinkType(io.out, o.iface)
+			if err == nil && !found {
+				err = &usageError{fmt.Errorf("extcap: no interface %q", o.iface), "--extcap-interfaces lists them"}
+			}
+			return err
 		case o.asksConfig:
 			_, err := fmt.Fprintln(io.out, "arg {number=0}{call=--only-queries}{display=Capture only what may be a query}{type=boolflag}{default=false}"+
 				"{tooltip=Keeps the rest away in the kernel: less load on a busy interface}")
@@ -79,73 +71,17 @@ reading as its comment.`,
 	return cmd
 }
 
-// listExtcap lists the interfaces on which this program may capture.
-func listExtcap(io streams) error {
-	fmt.Fprintln(io.out, "extcap {version=1.0}{display=qsniff: queries of game servers}")
-	all, err := live.Devices()
-	if err != nil {
-		return err
-	}
-	for i := range all {
-		if all[i].Up {
-			fmt.Fprintf(io.out, "interface {value=%s%s}{display=qsniff on %s}\n", extcapPrefix, all[i].Name, all[i].Name)
-		}
-	}
-	return nil
-}
-
-// listDLTs lists the link type of the interface. pcapng names that of each packet itself.
-func (o *extcapOptions) listDLTs(io streams) error {
-	all, err := live.Devices()
-	if err != nil {
-		return err
-	}
-	name := strings.TrimPrefix(o.iface, extcapPrefix)
-	for i := range all {
-		if all[i].Name == name {
-			_, err = fmt.Fprintf(io.out, "dlt {number=%d}{name=%s}{display=%s}\n", all[i].Link, packet.LinkName(all[i].Link), packet.LinkName(all[i].Link))
-			return err
-		}
-	}
-	return &usageError{fmt.Errorf("extcap: no interface %q", o.iface), "--extcap-interfaces lists them"}
-}
-
 // capture captures on the interface until ctx ends or Wireshark closes the pipe.
 func (o *extcapOptions) capture(ctx context.Context, io streams) error {
-	reg := protocols.NewRegistry()
-	var auto *live.AutoFilter
-	if o.onlyQueries && o.filter == "" {
-		auto = pipeline.AutoFilter(reg, nil)
-	}
-	src, err := live.Open(live.Options{Interfaces: []string{strings.TrimPrefix(o.iface, extcapPrefix)}, Filter: o.filter, AutoFilter: auto})
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	pipe, err := os.OpenFile(o.fifo, os.O_WRONLY, 0)
-	if err != nil {
-		return &hintedError{fmt.Errorf("extcap: %w", err), "--fifo names the pipe that Wireshark made"}
-	}
-	defer pipe.Close()
 	b := readBuild()
-	tap := extcap.NewTap(src)
-	out := file.NewWriter(pipe, o.fifo, file.WriteOptions{Format: file.Pcapng, Interfaces: tap, Application: "qsniff " + b.Short()})
-	tap.Out = out
-	if err := out.Begin(); err != nil {
-		return err
+	missed, err := extcap.Capture(ctx, &extcap.Options{Interface: o.iface, Filter: o.filter, Pipe: o.fifo, OnlyQueries: o.onlyQueries,
+		Registry: protocols.NewRegistry(), Application: "qsniff " + b.Short(), Clock: monotonic})
+	var pipe *fs.PathError
+	if errors.As(err, &pipe) && pipe.Op == "open" && pipe.Path == o.fifo {
+		err = &hintedError{err, "--fifo names the pipe that Wireshark made"}
 	}
-	_ = time.Local.String() // loads the time zone, which is a file
-	if _, err := sandbox.Enter(sandbox.Policy{}); err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, src.Stop)()
-	_, err = pipeline.Run(context.WithoutCancel(ctx), pipeline.Config{Source: tap, Registry: reg, Jobs: 1, Out: tap,
-		Renderer: extcap.Renderer{Line: text.NewLine(text.Options{Bare: true})}, Clock: monotonic, Seed: rand.Uint64() | 1})
-	if err = errors.Join(err, out.Close()); errors.Is(err, syscall.EPIPE) { // Wireshark stopped
-		err = nil
-	}
-	if n := tap.Missed(); n > 0 {
-		fmt.Fprintf(io.err, "qsniff: %s of messages came too fast to be shown\n", count(n, "packet"))
+	if missed > 0 {
+		fmt.Fprintf(io.err, "qsniff: %s of messages came too fast to be shown\n", count(missed, "packet"))
 	}
 	return err
 }

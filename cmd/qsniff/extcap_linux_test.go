@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"qsniff/internal/app/extcap"
 	"qsniff/internal/test/timing"
 )
 
@@ -41,11 +42,11 @@ func TestLiveExtcap(t *testing.T) {
 	var listed bytes.Buffer
 	list.Stdout = &listed
 	server.Start(t, list)
-	if err := list.Wait(); err != nil || !strings.Contains(listed.String(), extcapPrefix+serverEnd) {
+	if err := list.Wait(); err != nil || !strings.Contains(listed.String(), extcap.Prefix+serverEnd) {
 		t.Fatalf("tshark -D: %v\n%s", err, listed.String())
 	}
 	file := filepath.Join(home, "out.pcapng")
-	capturing := run("-i", extcapPrefix+serverEnd, "-c", "6", "-w", file)
+	capturing := run("-i", extcap.Prefix+serverEnd, "-c", "6", "-w", file)
 	var log bytes.Buffer
 	capturing.Stderr = &log
 	server.Start(t, capturing)

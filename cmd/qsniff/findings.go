@@ -12,6 +12,7 @@ import (
 	"qsniff/capture/file"
 	"qsniff/dissect/finding"
 	"qsniff/internal/app/cli"
+	"qsniff/internal/app/remark"
 	"qsniff/internal/render"
 	"qsniff/internal/render/ci"
 	"qsniff/internal/render/counters"
@@ -122,7 +123,7 @@ func (o *findingsOptions) collect(j *job, print func(*render.Findings) error) {
 			return err
 		}
 		j.printRemarks(&run)
-		printHints(j.io.err, &counters.Result{Found: f.FindingSummary}, counters.Findings)
+		remark.PrintHints(j.io.err, &counters.Result{Found: f.FindingSummary}, counters.Findings)
 		return nil
 	}
 	j.after = func() error { return o.checkFailOn(f.Counts[:], severities) }

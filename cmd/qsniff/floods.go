@@ -18,6 +18,7 @@ import (
 	"qsniff/capture"
 	"qsniff/dissect"
 	"qsniff/internal/app/cli"
+	"qsniff/internal/app/remark"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/flood"
@@ -362,9 +363,9 @@ func printLimitsRemarks(w io.Writer, l *render.Limits, filtered bool) {
 	case l.Proofs.Why() == proof.OnlyToServer:
 		fmt.Fprintln(w, "qsniff: the capture has only what goes to servers: it does not show which sources are players and which are forged; capture both directions")
 	}
-	printSentences(w, &l.Run)
+	remark.PrintSentences(w, &l.Run)
 	printUnproving(w, l.Proofs)
-	printHints(w, &counters.Result{Limits: l.Summary}, counters.Limits)
+	remark.PrintHints(w, &counters.Result{Limits: l.Summary}, counters.Limits)
 	if l.Proofs.Counts.Lost > 0 || l.Run.Dropped > 0 {
 		fmt.Fprintln(w, "qsniff: packets are missing from the capture: more would have been refused")
 	}
@@ -577,12 +578,12 @@ func printFloodRemarks(w io.Writer, f *render.Floods, output string) {
 		case seen.OneWay() != "":
 			fmt.Fprintf(w, "qsniff: only %s were captured: who proves an address is not to be seen\n", seen.OneWay())
 		}
-		printSentences(w, &f.Run)
+		remark.PrintSentences(w, &f.Run)
 		if f.Run.Dropped > 0 {
 			fmt.Fprintf(w, "qsniff: the capturing program lost %s: rates were higher\n", count(f.Run.Dropped, "packet"))
 		}
 	}
-	printHints(w, &counters.Result{Floods: f.Unnamed}, counters.Incidents)
+	remark.PrintHints(w, &counters.Result{Floods: f.Unnamed}, counters.Incidents)
 	if len(f.FullTables) > 0 {
 		fmt.Fprintf(w, "qsniff: no room for more %s: incidents there may be missing (--memory)\n", strings.Join(f.FullTables, ", "))
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -122,7 +121,7 @@ func (h *habitState) apply(args []string) error {
 			return h.refuse(h.cmd.Name()+" shows no single messages", "qsniff -o "+h.form+" FILE does")
 		}
 	}
-	if len(args) > 1 && len(h.files) == 0 && !h.isLive() && strings.Contains(args[0], " ") && areFiles(args[1:]) && !areFiles(args[:1]) {
+	if len(args) > 1 && len(h.files) == 0 && !h.isLive() && strings.Contains(args[0], " ") && cli.AreFiles(args[1:]) && !cli.AreFiles(args[:1]) {
 		h.lead = 1 // as tcpdump has no captures among its words, its users begin with the filter
 		if h.cmd.Flags().Lookup("filter") != nil {
 			return h.takeWords(args[:1])
@@ -133,7 +132,7 @@ func (h *habitState) apply(args []string) error {
 		h.lead = 0
 	}
 	if h.cmd.Flags().Lookup("filter") != nil && !h.isLive() {
-		_, words := splitWords(args, len(h.files) > 0 || h.opts.isLive())
+		words := cli.SplitWords(args, len(h.files) > 0 || h.opts.isLive())
 		if h.words = len(words); h.words > 0 {
 			return h.takeWords(words)
 		}
@@ -142,7 +141,7 @@ func (h *habitState) apply(args []string) error {
 	if h.isLive() {
 		return nil
 	}
-	if _, words := splitWords(args, len(h.files) > 0); len(words) > 0 && h.cmd.Flags().Lookup("capture-filter") != nil {
+	if words := cli.SplitWords(args, len(h.files) > 0); len(words) > 0 && h.cmd.Flags().Lookup("capture-filter") != nil {
 		return h.takeCaptureWords(words)
 	}
 	return nil
@@ -278,34 +277,6 @@ func (h *habitState) checkPromiscuous(string) error {
 		return h.refuse("-p is the opposite of --promiscuous", "leave one of them out")
 	}
 	return nil
-}
-
-// areFiles reports whether all words are files, or standard input.
-func areFiles(words []string) bool {
-	return !slices.ContainsFunc(words, func(word string) bool {
-		_, err := os.Stat(word)
-		return err != nil && word != stdin
-	})
-}
-
-// splitWords returns the captures among the words of a command line, and the words after
-// them that may be an expression: those from the first word on that is no file, unless a
-// file follows it. hasFiles reports whether -r named captures.
-func splitWords(args []string, hasFiles bool) (files, words []string) {
-	first := len(args)
-	for i, word := range args {
-		_, err := os.Stat(word)
-		isFile := err == nil || word == stdin
-		switch {
-		case isFile && first < len(args):
-			return args, nil
-		case !isFile && first == len(args) && (i > 0 || hasFiles):
-			first = i
-		case !isFile && first == len(args):
-			return args, nil
-		}
-	}
-	return args[:first], args[first:]
 }
 
 // takeWords makes words after the captures a filter: one of qsniff, or a simple one of

@@ -15,7 +15,9 @@ import (
 	"qsniff/capture"
 	"qsniff/capture/file"
 	"qsniff/capture/pcapfilter"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/app/progress"
+	"qsniff/internal/app/remark"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/lru"
 	"qsniff/internal/flood"
@@ -101,7 +103,7 @@ func (j *job) run() (tally.Run, error) {
 	}
 	result, err := pipeline.Run(j.ctx, j.cfg)
 	line.Done()
-	printRekeyed(j.io.err, lru.Rekeyed()) // after Done, which clears the line of progress
+	remark.PrintRekeyed(j.io.err, lru.Rekeyed()) // after Done, which clears the line of progress
 	switch result.Interrupted = isInterrupted(j.ctx); {
 	case !result.Interrupted:
 	case result.Packets == 0:
@@ -147,7 +149,7 @@ func (j *job) choosesLate() bool {
 // printRemarks prints what cannot be seen in the output of a run over captures. One over interfaces prints it itself.
 func (j *job) printRemarks(run *tally.Run) {
 	if j.live == nil {
-		printRemarks(j.io.err, run)
+		remark.Print(j.io.err, run)
 	}
 }
 
@@ -340,8 +342,7 @@ func wait(ctx context.Context) error {
 	}
 }
 
-// stdin is the file name that means standard input.
-const stdin = "-"
+const stdin = cli.Stdin
 
 // grace is how long a run goes on after an interrupt while it reads a pipe. Ctrl-C reaches
 // the programs at both ends, and the one that captures writes what it has buffered when it

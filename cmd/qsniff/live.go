@@ -23,6 +23,7 @@ import (
 	"qsniff/capture/live"
 	"qsniff/dissect"
 	"qsniff/internal/app/cli"
+	"qsniff/internal/app/remark"
 	"qsniff/internal/base/digits"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/base/lru"
@@ -350,10 +351,7 @@ func openLive(opts *liveOptions, io streams) (*liveRun, error) {
 	if opts.reopens {
 		opts.reopenWith(func(c live.Change) { printChange(io.err, c) })
 	}
-	if err := opts.parseServers(); err != nil {
-		return nil, err
-	}
-	if err := opts.parseOwn(); err != nil {
+	if err := cmp.Or(opts.parseServers(), opts.parseOwn()); err != nil {
 		return nil, err
 	}
 	l, err := openCapture(opts, io)
@@ -608,14 +606,14 @@ func (l *liveRun) printRemarks() {
 	case run.Packets == 0:
 		return
 	case l.seen == nil:
-		printLeftOut(l.errs, &run)
+		remark.PrintLeftOut(l.errs, &run)
 	case l.seen.Queries+l.seen.Replies+l.seen.Junk+l.seen.Logins == 0:
-		fmt.Fprintf(l.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), formatReasons(": ", &run))
+		fmt.Fprintf(l.errs, "qsniff: no query traffic in %s%s\n", count(run.Packets, "packet"), remark.Reasons(": ", &run))
 	case len(run.Skipped) > 0: // without messages, packets of other protocols are not recognised
-		fmt.Fprintln(l.errs, "qsniff:"+formatReasons(" left out: ", &run))
+		fmt.Fprintln(l.errs, "qsniff:"+remark.Reasons(" left out: ", &run))
 	}
-	printTrouble(l.errs, &run)
-	printRekeyed(l.errs, lru.Rekeyed())
+	remark.PrintTrouble(l.errs, &run)
+	remark.PrintRekeyed(l.errs, lru.Rekeyed())
 }
 
 // abandon prints the summary of a run whose output nobody reads. Packets that were captured
@@ -643,7 +641,7 @@ func (l *liveRun) printFiles() error {
 	for _, line := range kept.Lines(l.opts.options().HasSeveralFiles()) {
 		fmt.Fprintln(l.errs, "qsniff:", line)
 	}
-	printHints(l.errs, &counters.Result{Files: kept}, counters.Files)
+	remark.PrintHints(l.errs, &counters.Result{Files: kept}, counters.Files)
 	if n := kept.Lost(); n > 0 {
 		return fmt.Errorf("-w: %s could not be written", count(n, "packet"))
 	}
@@ -658,7 +656,7 @@ func (l *liveRun) finishTelling() {
 }
 
 func (l *liveRun) printUndecoded() {
-	printHints(l.errs, &counters.Result{Live: counters.Live{Undecoded: l.tap.Undecoded()}}, counters.Capture)
+	remark.PrintHints(l.errs, &counters.Result{Live: counters.Live{Undecoded: l.tap.Undecoded()}}, counters.Capture)
 }
 
 // announce prints an event of an incident on standard error.

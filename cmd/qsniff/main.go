@@ -72,7 +72,7 @@ func (e *hintedError) Error() string { return e.err.Error() }
 func (e *hintedError) Unwrap() error { return e.err }
 
 // streams are a command's standard output and standard error. Each Write to err is one
-// line: see errLines.
+// line: see cli.Lines.
 type streams struct {
 	out, err io.Writer
 }
@@ -95,7 +95,7 @@ func runProgram() int {
 
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, args []string, io streams) int {
-	io.err = errLines{io.err}
+	io.err = cli.Lines{To: io.err}
 	if isExtcap(args) {
 		args = append([]string{"extcap"}, args...)
 	}

@@ -195,14 +195,8 @@ func (o *monitorOptions) prepare(args []string) error {
 		return &usageError{errors.New("-w writes what is captured with -i"), "the packets of a capture are in a file already"}
 	}
 	o.isBounded = o.flags.Changed("ring-size") || o.flags.Changed("ring-files")
-	if err := cmp.Or(o.checkCapture(), o.keepOptions.check()); err != nil {
-		return err
-	}
-	var err error
-	if err = o.parseServers(); err != nil {
-		return err
-	}
-	if err = o.parseOwn(); err != nil {
+	err := cmp.Or(o.checkCapture(), o.keepOptions.check(), o.parseServers(), o.parseOwn())
+	if err != nil {
 		return err
 	}
 	if o.limits, err = cli.LoadThresholds(o.thresholds); err != nil {

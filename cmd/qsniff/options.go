@@ -17,7 +17,8 @@ import (
 	"qsniff/dissect"
 	"qsniff/dissect/protocols"
 	"qsniff/internal/app/cli"
-	"qsniff/internal/base/display"
+	"qsniff/internal/app/progress"
+	"qsniff/internal/base/digits"
 	"qsniff/internal/base/hostset"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/render"
@@ -373,8 +374,8 @@ func (o *readOptions) wantsColor(out io.Writer) bool {
 }
 
 func isTerminal(f any) bool {
-	if e, ok := f.(errLines); ok {
-		f = e.to
+	if e, ok := f.(cli.Lines); ok {
+		f = e.To
 	}
 	x, ok := f.(*os.File)
 	return ok && term.IsTerminal(int(x.Fd()))
@@ -394,21 +395,17 @@ func width(out io.Writer) int {
 	return usual
 }
 
-// errLines is a standard error that is safe for terminals. Each Write, which is each call of
-// fmt.Fprintf and its kin, is one line: it escapes what could act on a terminal or look
-// like another line of ours. Messages contain names of files, of interfaces and of fields,
-// arguments, and errors of the system and of libraries, any of which may be hostile.
-type errLines struct{ to io.Writer }
+// count formats a number of things. words are the singular and, where that does not end in
+// just another s, the plural.
+func count(n uint64, words ...string) string { return digits.Count(n, words...) }
 
-// Write writes p as one line. It returns len(p), and not what the escaped line has.
-func (m errLines) Write(p []byte) (int, error) {
-	text, end := p, ""
-	if n := len(p); n > 0 && p[n-1] == '\n' {
-		text, end = p[:n-1], "\n"
+// newProgress returns the line of progress on standard error; nil if that is no terminal.
+func newProgress(w io.Writer) *progress.Line {
+	if !isTerminal(w) {
+		return nil
 	}
-	line := display.AppendVisible(make([]byte, 0, len(p)), text)
-	if _, err := m.to.Write(append(line, end...)); err != nil {
-		return 0, err
+	if e, ok := w.(cli.Lines); ok {
+		w = e.To
 	}
-	return len(p), nil
+	return progress.New(w, func() int { return width(w) })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/app/remark"
 	"qsniff/internal/flood/proof"
 	"qsniff/internal/flood/rules/nft"
 	"qsniff/internal/render"
@@ -95,7 +96,7 @@ func printProvenRemarks(w io.Writer, p *render.Proven, filtered, matched bool) {
 	case len(p.Shared) == 0 && why != proof.NoReason:
 		fmt.Fprintln(w, "qsniff:", p.WhyNone())
 	}
-	printSentences(w, &p.Run)
+	remark.PrintSentences(w, &p.Run)
 	printUnproving(w, &p.Summary)
 	if p.Counts.Lost > 0 || p.Run.Dropped > 0 {
 		fmt.Fprintln(w, "qsniff: packets are missing from the capture: some proofs may be among them")
@@ -112,5 +113,5 @@ func printUnproving(w io.Writer, p *proof.Summary) {
 		}
 		fmt.Fprintf(w, "qsniff: %v%s the same challenge to everybody: a source that brings that back proves nothing and is left out\n", p.Shared[0], givers)
 	}
-	printHints(w, &counters.Result{Proofs: *p}, counters.Proofs)
+	remark.PrintHints(w, &counters.Result{Proofs: *p}, counters.Proofs)
 }

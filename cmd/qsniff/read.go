@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/app/remark"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/render"
@@ -118,7 +119,7 @@ func (o *readOptions) printJob(j *job, r render.Renderer) error {
 		}
 	}
 	if o.count == 0 && (err == nil || result.Packets > 0) { // without packets, the error is enough
-		printRemarks(j.io.err, &result)
+		remark.Print(j.io.err, &result)
 	}
 	return j.exitError(err)
 }

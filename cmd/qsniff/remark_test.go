@@ -1,23 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"regexp"
 	"testing"
 )
-
-func TestAimed(t *testing.T) {
-	for n, want := range []string{
-		"",
-		"qsniff: addresses in the traffic were chosen to collide in tables, which changed their seeds 1 time: nothing is missing, it took longer\n",
-		"qsniff: addresses in the traffic were chosen to collide in tables, which changed their seeds 2 times: nothing is missing, it took longer\n",
-	} {
-		var b bytes.Buffer
-		if printRekeyed(&b, uint64(n)); b.String() != want {
-			t.Errorf("%d\ngot  %q\nwant %q", n, b.String(), want)
-		}
-	}
-}
 
 // several finds one thing that is counted as if it were several.
 var several = regexp.MustCompile(`(?:^|[ (>])1 (?:different |refused )?(?:[a-z]+ies|sources|servers|packets|frames|bytes|messages|requests|players|clients|incidents|attacks|warnings|notes|parts|datagrams|addresses|logins|passwords|hosts|answers|files|connections|dialogues)\b`)

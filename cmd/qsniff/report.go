@@ -18,14 +18,12 @@ import (
 
 	"qsniff/capture/file"
 	"qsniff/internal/app/cli"
+	"qsniff/internal/app/remark"
 	"qsniff/internal/app/report"
-	"qsniff/internal/base/digits"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/render"
-	"qsniff/internal/render/html"
-	"qsniff/internal/render/jsonl"
 	"qsniff/internal/render/tally"
 )
 
@@ -156,14 +154,11 @@ func makeReport(ctx context.Context, opts *reportOptions, args []string, s strea
 	if err != nil {
 		return err
 	}
-	if err = opts.writeReport(ctx, args, out, s); out.file != nil {
-		err = cmp.Or(err, out.close())
-	}
-	return err
+	return cmp.Or(opts.writeReport(ctx, args, out, s), out.Close())
 }
 
 // writeReport reads captures and writes their report to out.
-func (o *reportOptions) writeReport(ctx context.Context, args []string, out *reportFile, s streams) error {
+func (o *reportOptions) writeReport(ctx context.Context, args []string, out *report.File, s streams) error {
 	open := o.openJob
 	if o.anonymize.isOn {
 		open = o.prepareAnonymized
@@ -190,11 +185,11 @@ func (o *reportOptions) writeReport(ctx context.Context, args []string, out *rep
 		if err := report.Explain(r, listFindings()); err != nil {
 			return err
 		}
-		if err := out.write(r); err != nil {
+		if err := out.WriteReport(r); err != nil {
 			return err
 		}
-		printRemarks(s.err, &run)
-		out.printWritten(s.err, &r.Left)
+		remark.Print(s.err, &run)
+		out.PrintWritten(s.err, &r.Left)
 		return nil
 	}
 	return j.runToEnd()
@@ -223,18 +218,10 @@ func (o *reportOptions) listFiles(args []string, run *tally.Run) []render.Report
 	return all
 }
 
-// reportFile is where a report goes: a file, or standard output.
-type reportFile struct {
-	out    io.Writer
-	file   *os.File // nil: standard output
-	isJSON bool
-	size   int // bytes that were written
-}
-
 // create creates the file that -o names, which is none of the captures.
-func (o *reportOptions) create(args []string, s streams) (*reportFile, error) {
+func (o *reportOptions) create(args []string, s streams) (*report.File, error) {
 	if o.output == "json" || o.output == stdin {
-		return &reportFile{out: s.out, isJSON: o.output == "json"}, nil
+		return report.NewFile(s.out, o.output == "json"), nil
 	}
 	inputs, _, err := o.listInputs(args)
 	if err != nil {
@@ -243,52 +230,7 @@ func (o *reportOptions) create(args []string, s streams) (*reportFile, error) {
 	if isSameFile(o.output, inputs) {
 		return nil, &usageError{fmt.Errorf("-o %s: that is the capture which is read", o.output), "choose another name"}
 	}
-	f, err := file.CreateFile(o.output, o.force)
-	if err != nil {
-		return nil, err
-	}
-	return &reportFile{out: f, file: f, isJSON: strings.HasSuffix(o.output, ".json")}, nil
-}
-
-// write writes a report in the form that the name asks for.
-func (x *reportFile) write(r *render.Report) error {
-	writeJSON := func(out io.Writer) error { return jsonl.WriteReport(out, r) }
-	if x.isJSON {
-		return writeJSON(x)
-	}
-	title := "qsniff report"
-	if len(r.Files) > 0 {
-		title += ": " + r.Files[0].Name
-	}
-	return html.WriteReport(x, title, writeJSON)
-}
-
-// Write writes a piece of the report, and counts its bytes.
-func (x *reportFile) Write(b []byte) (int, error) {
-	n, err := x.out.Write(b)
-	x.size += n
-	return n, err
-}
-
-// printWritten prints what was written, and how much of it is missing.
-func (x *reportFile) printWritten(w io.Writer, left *render.ReportLeft) {
-	if x.file == nil {
-		return
-	}
-	fmt.Fprintf(w, "qsniff: wrote %s, %s", x.file.Name(), digits.Bytes(float64(x.size)))
-	if left.Exchanges > 0 {
-		fmt.Fprintf(w, ", without the details of %s (--max-size)", count(left.Exchanges, "exchange"))
-	}
-	fmt.Fprintln(w)
-}
-
-// close closes the file, and removes it if there is nothing in it.
-func (x *reportFile) close() error {
-	err := x.file.Close()
-	if x.size == 0 {
-		err = cmp.Or(err, os.Remove(x.file.Name()))
-	}
-	return err
+	return report.CreateFile(o.output, o.force)
 }
 
 // prepareAnonymized is openJob over packets that another run anonymises at the same time.

@@ -136,14 +136,8 @@ func (o *topOptions) prepare(args []string, io streams) error {
 	case o.maxServers < 0 || o.maxServers > monitor.MostServers:
 		return &usageError{fmt.Errorf("--max-servers %d: not from 0 to %d", o.maxServers, monitor.MostServers), "each takes some 50 KiB"}
 	}
-	if err := cmp.Or(o.parseSpeed(), o.checkCapture()); err != nil {
-		return err
-	}
-	var err error
-	if err = o.parseServers(); err != nil {
-		return err
-	}
-	if err = o.parseOwn(); err != nil {
+	err := cmp.Or(o.parseSpeed(), o.checkCapture(), o.parseServers(), o.parseOwn())
+	if err != nil {
 		return err
 	}
 	if o.limits, err = cli.LoadThresholds(o.thresholds); err != nil {

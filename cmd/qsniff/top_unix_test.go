@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"qsniff/internal/app/cli"
 	"qsniff/internal/app/terminal"
 	"qsniff/internal/base/sandbox"
 	"qsniff/internal/test/tmuxtest"
@@ -151,7 +152,7 @@ func TestNotes(t *testing.T) {
 	var out bytes.Buffer
 	n.Write([]byte("qsniff: load: sudo nft -f x\nqsniff: undo: "))
 	n.Write([]byte("sudo nft delete table inet qsniff\n"))
-	n.PrintTo(errLines{&out})
+	n.PrintTo(cli.Lines{To: &out})
 	if want := "qsniff: load: sudo nft -f x\nqsniff: undo: sudo nft delete table inet qsniff\n"; out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)
 	}

@@ -19,6 +19,7 @@ import (
 	"qsniff/capture/file"
 	"qsniff/internal/app/anonymize"
 	"qsniff/internal/app/cli"
+	"qsniff/internal/app/remark"
 	"qsniff/internal/base/heap"
 	"qsniff/internal/pipeline/subset"
 	"qsniff/internal/render"
@@ -225,7 +226,7 @@ func (w *writeOptions) printWritten(out io.Writer, s tally.Subset) {
 	if w.anonymize.isOn {
 		printNotHidden(out)
 	}
-	printHints(out, &counters.Result{Subset: s}, counters.Subset)
+	remark.PrintHints(out, &counters.Result{Subset: s}, counters.Subset)
 }
 
 // anonymizeOptions are the flags about anonymised packets.

@@ -18,7 +18,7 @@ import (
 )
 
 // TestPackets: the packets of messages are written once, the parts of a split one before the
-// packet that completed it, each with its comment and the bytes that it had.
+// makePacket that completed it, each with its comment and the bytes that it had.
 func TestPackets(t *testing.T) {
 	const name = "../../../pcapfiles/goldsource/rules-93.pcap"
 	in := readAll(t, open(t, name))
@@ -106,7 +106,7 @@ func (oneInterface) Interfaces() []capture.Interface {
 	return []capture.Interface{{Name: "eth0", Link: 1, Dropped: 2}}
 }
 
-type packet struct {
+type written struct {
 	data    []byte
 	nanos   int64
 	comment string
@@ -121,14 +121,14 @@ func open(t *testing.T, name string) capture.Source {
 	return r
 }
 
-func readAll(t *testing.T, src capture.Source) (all []packet) {
+func readAll(t *testing.T, src capture.Source) (all []written) {
 	t.Helper()
 	for {
 		var b capture.Batch
 		err := src.Read(&b)
 		first := len(all)
 		for i := range b.Packets {
-			all = append(all, packet{bytes.Clone(b.Packets[i].Data), b.Packets[i].Nanos, ""})
+			all = append(all, written{bytes.Clone(b.Packets[i].Data), b.Packets[i].Nanos, ""})
 		}
 		for _, c := range b.Comments {
 			all[first+c.At].comment = string(c.Text)

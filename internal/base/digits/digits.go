@@ -197,6 +197,11 @@ func Noun(n uint64, words ...string) string {
 	return words[0] + "s"
 }
 
+// Count writes n with its noun.
+func Count(n uint64, words ...string) string {
+	return strconv.FormatUint(n, 10) + " " + Noun(n, words...)
+}
+
 // Counted writes n, grouped, with its noun.
 func Counted(n uint64, words ...string) string {
 	return Grouped(int64(min(n, 1<<63-1))) + " " + Noun(n, words...)
