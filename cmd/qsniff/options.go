@@ -145,7 +145,7 @@ func (o *readOptions) registerTop(cmd *cobra.Command, usual int, help string) {
 func (o *readOptions) registerMessages(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVarP(&o.count, "count", "c", 0, "stop after `N` messages (0: all)")
-	f.VarP(cli.ListText(&o.columns, "NAME,..."), "fields", "e", "csv: these columns, as in frame,src,a2s.info.name; qsniff fields lists them; cut names the fields whose values end early, and with record there are lines of findings")
+	f.VarP(cli.ListText(&o.columns, "NAME,..."), "fields", "e", "csv: these columns, as in frame,src,a2s.info.name; qsniff fields lists them; cut names the fields whose values end early, verb says what a message does in its exchange (follows unanswered: a repetition; also answers: a further reply), and with record there are lines of findings")
 	f.BoolVar(&o.layout, "layout", false, "json: list every byte with its field")
 	f.BoolVar(&o.utc, "utc", false, "text, tree, hex: times in UTC instead of local time")
 	f.Var(cli.OneOf(&o.color, "auto", "always", "never"), "color", "text, tree, hex: auto colours terminals only")

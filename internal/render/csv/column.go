@@ -91,6 +91,7 @@ const (
 	metaCut
 	metaEpoch
 	metaRecord
+	metaVerb
 	metaAddrs // of ends, their addresses or ports: see tsharkNames
 )
 
@@ -116,13 +117,14 @@ var metas = []Column{
 }
 
 // extras are no default columns, as scripts rely on the header of those: cut lists the fields whose values end
-// early, and record says what a line is, a message or a finding. Without record there are no lines of findings.
-var extras = []Column{{Name: "cut", meta: metaCut}, {Name: "record", meta: metaRecord}}
+// early, verb says what a message does to a request of its exchange, as render.Exchange.Verb, and record what a line
+// is, a message or a finding. Without record there are no lines of findings.
+var extras = []Column{{Name: "cut", meta: metaCut}, {Name: "verb", meta: metaVerb}, {Name: "record", meta: metaRecord}}
 
 // DefaultColumns returns the columns of a table for which none were chosen.
 func DefaultColumns() []Column { return append([]Column(nil), metas...) }
 
-// ColumnNamed returns the column with a name: a default column, also by Wireshark's name for it, "cut", "record", a
+// ColumnNamed returns the column with a name: a default column, also by Wireshark's name for it, one of extras, a
 // field of one of protos, or a field that belongs to no protocol. ok is false where there is none.
 func ColumnNamed(name string, protos []*dissect.Proto) (c Column, ok bool) {
 	for _, list := range [][]Column{metas, extras, tsharkNames} {

@@ -154,6 +154,8 @@ func (r *Renderer) appendCell(dst []byte, e *render.Event, c *Column) []byte {
 		return appendIDs(dst, m.Expert)
 	case metaCut:
 		return appendCutNames(dst, m)
+	case metaVerb:
+		return append(dst, e.Exchange.Verb...)
 	case metaRecord:
 		return append(dst, "message"...)
 	case metaEpoch:

@@ -136,15 +136,16 @@ func TestExchange(t *testing.T) {
 		in   render.Exchange
 		want string
 	}{
-		{"none", render.Exchange{RTT: -1}, ",\r\n"},
-		{"request", render.Exchange{ID: 5, RTT: -1}, "5,\r\n"},
-		{"reply", render.Exchange{ID: 5, Request: 7, RTT: 1_240_000}, "5,1.24\r\n"},
-		{"clock set back", render.Exchange{ID: 5, Request: 7, RTT: -1}, "5,\r\n"},
+		{"none", render.Exchange{RTT: -1}, ",,\r\n"},
+		{"request", render.Exchange{ID: 5, RTT: -1}, "5,,\r\n"},
+		{"repeated", render.Exchange{ID: 5, RTT: -1, Verb: "follows unanswered"}, "5,,follows unanswered\r\n"},
+		{"reply", render.Exchange{ID: 5, Request: 7, RTT: 1_240_000, Verb: "answers"}, "5,1.24,answers\r\n"},
+		{"clock set back", render.Exchange{ID: 5, Request: 7, RTT: -1, Verb: "answers"}, "5,,answers\r\n"},
 	} {
 		e := event(t, "", 0, func(*dissect.Cursor) {})
 		e.Exchange = tc.in
 		var columns []Column
-		for _, name := range []string{"exchange", "rtt_ms"} {
+		for _, name := range []string{"exchange", "rtt_ms", "verb"} {
 			c, _ := ColumnNamed(name, nil)
 			columns = append(columns, c)
 		}
