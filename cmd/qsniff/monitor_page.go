@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -126,7 +127,7 @@ func (p *livePage) report(h *hour) (*render.Report, error) {
 	if r.Files[0].Name == stdin {
 		r.Files[0].Name = "standard input"
 	}
-	r.Stats = render.Stats{Summary: h.Stats}
+	r.Stats = render.Stats{Summary: h.Stats, Rules: p.m.loaded.LatestFor(h.incidents).Sentences(h.incidents, time.Unix(0, h.Last))}
 	run := &r.Stats.Run
 	run.Packets, run.First, run.Last = h.Packets, h.First, h.Last
 	r.Left.Servers = h.Stats.ServersUnlisted

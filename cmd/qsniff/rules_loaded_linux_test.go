@@ -69,6 +69,10 @@ func TestRulesLoaded(t *testing.T) {
 		found := dropped.FindStringSubmatch(text)
 		return found != nil && found[1] != "0" && strings.Contains(text, "\nqsniff_rules_loaded 1\n") && strings.Contains(text, "\nqsniff_rules_loaded_timestamp_seconds 1")
 	})
+	timing.Await(t, "the rules on the page", func() bool {
+		flood()
+		return strings.Contains(scrapePath(server, listen, "/report.json"), "Your rules, loaded ")
+	})
 	server.Run(t, "", "nft", "delete", "table", "inet", "qsniff")
 	timing.Await(t, "the end of the rules", func() bool {
 		flood()
@@ -77,14 +81,17 @@ func TestRulesLoaded(t *testing.T) {
 }
 
 // scrape returns the metrics of a monitor in a namespace, empty while there are none.
-func scrape(ns *netns.Namespace, at string) (text string) {
+func scrape(ns *netns.Namespace, at string) string { return scrapePath(ns, at, "/metrics") }
+
+// scrapePath returns what a monitor in a namespace serves, empty while it does not.
+func scrapePath(ns *netns.Namespace, at, path string) (text string) {
 	ns.Do(func() {
 		conn, err := net.Dial("tcp", at)
 		if err != nil {
 			return
 		}
 		defer conn.Close()
-		fmt.Fprintf(conn, "GET /metrics HTTP/1.0\r\nHost: %s\r\n\r\n", at)
+		fmt.Fprintf(conn, "GET %s HTTP/1.0\r\nHost: %s\r\n\r\n", path, at)
 		b, _ := io.ReadAll(io.LimitReader(conn, 1<<20)) // what is cut has no figure
 		text = string(b)
 	})

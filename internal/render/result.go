@@ -20,6 +20,7 @@ import (
 type Stats struct {
 	Run tally.Run
 	stats.Summary
+	Rules []string // what the rules do that are loaded on this machine, in sentences
 }
 
 // Findings is the result of qsniff findings: the totals of a run and the findings in it.

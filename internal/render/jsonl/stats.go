@@ -36,7 +36,7 @@ func AppendStats(dst []byte, s *render.Stats) []byte {
 	if n := run.LooksSampled(); n > 1 {
 		w.uint("looks_sampled", n)
 	}
-	if list := run.Sentences(); len(list) > 0 {
+	if list := append(run.Sentences(), s.Rules...); len(list) > 0 {
 		w.texts("remarks", list)
 	}
 	w.writeSkipped(s)

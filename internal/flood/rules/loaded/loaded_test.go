@@ -196,6 +196,23 @@ func TestDescribeIdle(t *testing.T) {
 	if got := (*State)(nil).DescribeIdle(now); got != "" {
 		t.Error(got)
 	}
+	at := flood.Target{End: netip.MustParseAddrPort(floodtest.Server)}
+	s := &State{Table: Table{IsLoaded: true, Undo: undoNFT, Targets: []Target{{"flood_few", at.String(), 1, 1}}}}
+	for _, x := range []struct {
+		in   flood.Incident
+		want string
+	}{
+		{flood.Incident{Target: at, Level: flood.Alert}, "udp/" + floodtest.Server + ": Your rules are being counted"},
+		{flood.Incident{Target: at, Level: flood.Alert, End: 1}, "Your rules are still loaded. Undo: sudo nft delete table inet qsniff"},
+		{flood.Incident{Target: at, Level: flood.Info}, "Your rules are still loaded. Undo: sudo nft delete table inet qsniff"},
+	} {
+		if got := s.Sentences([]flood.Incident{x.in}, now); len(got) != 1 || got[0] != x.want {
+			t.Errorf("got %q, want %q", got, x.want)
+		}
+	}
+	if got := (*State)(nil).Sentences(nil, now); got != nil {
+		t.Error(got)
+	}
 }
 
 // TestParseIPTables: saved.txt is what iptables-save 1.8.9 prints after 1,000 queries and 10 other packets in a moment.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -213,6 +214,26 @@ func (s *State) Describe(target flood.Target, now time.Time) string {
 	x := s.Lately[i]
 	return fmt.Sprintf("%s drop %s: %s of the %s packets a second that they look at.%s", text, share(x.Dropped, x.Looked),
 		perSecond(x.Dropped, s.Seconds), perSecond(x.Looked, s.Seconds), s.describeEffect(target))
+}
+
+// Sentences returns what the rules do against those of the incidents that go on, or that they are still loaded where
+// none of these is an attack or a warning, as now is.
+func (s *State) Sentences(incidents []flood.Incident, now time.Time) (list []string) {
+	goesOn := false
+	for i := range incidents {
+		in := &incidents[i]
+		if in.End != 0 || in.Level < flood.Warn {
+			continue
+		}
+		goesOn = true
+		if text := s.Describe(in.Target, now); text != "" {
+			list = append(list, in.Target.String()+": "+strings.TrimSuffix(text, "."))
+		}
+	}
+	if idle := s.DescribeIdle(now); idle != "" && !goesOn {
+		list = append(list, idle)
+	}
+	return list
 }
 
 // DescribeIdle returns in sentences that rules are loaded while no attack goes on, as now is, and how to remove them;
