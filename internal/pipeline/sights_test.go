@@ -3,9 +3,14 @@ package pipeline
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
+	"hash/fnv"
 	"io"
+	"maps"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -109,6 +114,66 @@ func watchRun(t testing.TB, data []byte, jobs int, r render.Renderer) *log {
 		t.Error("the watcher was not told of the end")
 	}
 	return l
+}
+
+var update = flag.Bool("update", false, "rewrite the files of testdata")
+
+// TestSightsOfCaptures: what is seen in each capture, in testdata/sights.txt: how many packets of each kind, and a hash of all
+// sightings and of the counters of the run. The outputs of commands show few of these. -update writes the file; a capture
+// that it does not have yet is not compared.
+func TestSightsOfCaptures(t *testing.T) {
+	const largest = 30_000 // bytes: longer ones repeat what shorter ones have
+	names, err := filepath.Glob("../../pcapfiles/*/*.pcap")
+	if err != nil || len(names) < 100 {
+		t.Fatalf("%d captures, %v", len(names), err)
+	}
+	text, err := os.ReadFile("testdata/sights.txt")
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, _, _ := strings.Cut(line, ":")
+		want[name] = line
+	}
+	var all strings.Builder
+	compared := 0
+	for _, path := range names {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		group := filepath.Base(filepath.Dir(path))
+		name := group + "/" + strings.TrimSuffix(filepath.Base(path), ".pcap")
+		if len(data) > largest || group == "vantages" || group == "stories" || want[name] == "" && !*update {
+			continue
+		}
+		l, sum, counts := &log{}, fnv.New64a(), map[string]int{}
+		l.run, err = Run(t.Context(), Config{Source: open(t, data), Registry: protos.Registry(t), Jobs: 1, Watchers: []track.Watcher{l}, Seed: watchSeed})
+		fmt.Fprintln(sum, err, l.lines, l.lost, l.ticks)
+		fmt.Fprintf(sum, "%+v\n", l.run)
+		for i := range l.seen {
+			counts[whats[l.seen[i].What]]++
+		}
+		got := name + ":"
+		for _, what := range slices.Sorted(maps.Keys(counts)) {
+			got += fmt.Sprintf(" %s %d,", what, counts[what])
+		}
+		got += fmt.Sprintf(" #%x\n", sum.Sum64())
+		if all.WriteString(got); *update {
+			continue
+		}
+		if compared++; got != want[name] {
+			t.Errorf("\ngot  %swant %s", got, want[name])
+		}
+	}
+	if *update {
+		if err := os.WriteFile("testdata/sights.txt", []byte(all.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if compared < 300 {
+		t.Errorf("only %d captures were compared", compared)
+	}
 }
 
 const (
