@@ -49,12 +49,12 @@ func (o *hubOptions) printCheck(to streams) error {
 	if _, err := cli.LoadThresholds(o.thresholds); err != nil {
 		return err
 	}
-	token, err := loadToken(o.web.TokenFile)
+	token, err := o.web.LoadToken(longestSecret)
 	if err != nil {
 		return err
 	}
 	host, _, _ := net.SplitHostPort(o.web.Listen)
-	isHere := host == "localhost" || isLoopback(host)
+	isHere := host == "localhost" || cli.IsLoopback(host)
 	if len(token) == 0 && !isHere {
 		return o.web.NoToken()
 	}
@@ -82,11 +82,6 @@ func (o *hubOptions) printCheck(to streams) error {
 	}
 	_, err = fmt.Fprintf(to.out, "broker: %s\nsubjects: %s.>\ncounts: kept %v, at most %s\npage: %s\ntold: %s\n", where, o.prefix, o.age, o.size.String(), o.web.Listen, told)
 	return err
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // checkWait is how long the broker may take to answer.

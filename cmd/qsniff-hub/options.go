@@ -17,7 +17,6 @@ import (
 	"qsniff/internal/fleet/hub"
 	"qsniff/internal/fleet/hub/broker"
 	"qsniff/internal/monitor/notify"
-	"qsniff/internal/monitor/serve"
 )
 
 // brokerOptions are the flags about the broker, which several commands have.
@@ -123,7 +122,7 @@ func (o *hubOptions) check() error {
 			return err
 		}
 		host, _, _ := net.SplitHostPort(o.natsListen)
-		if host != "localhost" && !isLoopback(host) && o.natsCert == "" && o.natsConfig != "" && !o.web.Insecure {
+		if host != "localhost" && !cli.IsLoopback(host) && o.natsCert == "" && o.natsConfig != "" && !o.web.Insecure {
 			return cli.Usage(fmt.Errorf("--nats-listen %s: what sensors tell could be read and changed on the way", o.natsListen),
 				"--nats-cert and --nats-key encrypt; --insecure is for a tunnel")
 		}
@@ -187,19 +186,6 @@ func loadSecret(name string) (*fleet.Secret, error) {
 		s, err = fleet.NewSecret(bytes.TrimSpace([]byte(text)))
 	}
 	return s, cli.NameFile(name, err, secretHint)
-}
-
-// loadToken reads the file of a token; without a name there is none.
-func loadToken(name string) ([]byte, error) {
-	if name == "" {
-		return nil, nil
-	}
-	text, err := notify.ReadSecret(name, "whoever has the token can read the page", longestSecret)
-	var token []byte
-	if err == nil {
-		token, err = serve.ParseToken([]byte(text))
-	}
-	return token, cli.NameFile(name, err, "head -c 24 /dev/urandom | base64 > FILE makes one; chmod 600 FILE keeps it")
 }
 
 const credsHelp = `creds makes what a broker tells sensors apart by, in a folder: its configuration, the

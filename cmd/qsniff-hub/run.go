@@ -179,7 +179,7 @@ func (r *running) open(ctx context.Context) error {
 // listen opens the socket for readers, or takes over that of the manager.
 func (r *running) listen(ctx context.Context) error {
 	o := r.opts
-	token, err := loadToken(o.web.TokenFile)
+	token, err := o.web.LoadToken(longestSecret)
 	if err != nil {
 		return err
 	}
@@ -386,7 +386,7 @@ func (r *running) watch(ctx context.Context, hangup <-chan os.Signal, stopped ch
 func (r *running) reload() {
 	r.manager.Reloading()
 	defer r.manager.Notify("READY=1")
-	token, err := loadToken(r.opts.web.TokenFile)
+	token, err := r.opts.web.LoadToken(longestSecret)
 	if r.told != nil {
 		r.told.Reopen()
 		if err == nil && r.opts.told.Hooks != "" {

@@ -202,7 +202,7 @@ func (o *monitorOptions) prepare(args []string) error {
 	if o.limits, err = cli.LoadThresholds(o.thresholds); err != nil {
 		return err
 	}
-	if o.token, err = loadToken(o.web.TokenFile); err != nil {
+	if o.token, err = o.web.LoadToken(longestSecret); err != nil {
 		return err
 	}
 	if _, err = o.web.LoadCertificate(); err != nil {
@@ -210,19 +210,6 @@ func (o *monitorOptions) prepare(args []string) error {
 	}
 	_, err = o.Config()
 	return cmp.Or(err, o.fleet.prepare(o.flags.Changed), o.web.CheckBroker("fleet", o.fleet.url))
-}
-
-// loadToken reads the file of a token; without a name there is none.
-func loadToken(name string) ([]byte, error) {
-	if name == "" {
-		return nil, nil
-	}
-	text, err := notify.ReadSecret(name, "whoever has the token can read the page", longestSecret)
-	var token []byte
-	if err == nil {
-		token, err = serve.ParseToken([]byte(text))
-	}
-	return token, cli.NameFile(name, err, "head -c 24 /dev/urandom | base64 > FILE makes one; chmod 600 FILE keeps it")
 }
 
 // monitorRun is a monitor at work.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"qsniff/internal/base/systemd"
+	"qsniff/internal/monitor/notify"
 	"qsniff/internal/monitor/serve"
 )
 
@@ -105,7 +106,7 @@ func (o *WebFlags) CheckTLS(isLoopback bool) error {
 func (o *WebFlags) CheckBroker(flag, urls string) error {
 	for word := range strings.SplitSeq(urls, ",") {
 		u, err := url.Parse(strings.TrimSpace(word))
-		if o.Insecure || err != nil || u.Scheme == "tls" || u.Hostname() == "" || u.Hostname() == "localhost" || isLoopbackIP(u.Hostname()) {
+		if o.Insecure || err != nil || u.Scheme == "tls" || u.Hostname() == "" || u.Hostname() == "localhost" || IsLoopback(u.Hostname()) {
 			continue
 		}
 		return Usage(fmt.Errorf("--%s: what passes to %s could be read and changed on the way", flag, u.Hostname()), "tls://HOST encrypts; --insecure is for a tunnel")
@@ -113,7 +114,8 @@ func (o *WebFlags) CheckBroker(flag, urls string) error {
 	return nil
 }
 
-func isLoopbackIP(host string) bool {
+// IsLoopback reports whether host is a loopback address.
+func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
 }
@@ -121,6 +123,19 @@ func isLoopbackIP(host string) bool {
 // NoToken returns the error about an address that others reach, and no token.
 func (o *WebFlags) NoToken() error {
 	return Usage(fmt.Errorf("--listen %s: %w", o.Listen, serve.ErrNoToken), "--web-token-file FILE names one; 127.0.0.1 needs none")
+}
+
+// LoadToken reads the file of the token, of at most longest bytes; without a name there is none.
+func (o *WebFlags) LoadToken(longest int64) ([]byte, error) {
+	if o.TokenFile == "" {
+		return nil, nil
+	}
+	text, err := notify.ReadSecret(o.TokenFile, "whoever has the token can read the page", longest)
+	var token []byte
+	if err == nil {
+		token, err = serve.ParseToken([]byte(text))
+	}
+	return token, NameFile(o.TokenFile, err, "head -c 24 /dev/urandom | base64 > FILE makes one; chmod 600 FILE keeps it")
 }
 
 // LoadCertificate reads the certificate and its key; without flags there is none.
