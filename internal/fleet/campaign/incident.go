@@ -88,6 +88,32 @@ type incident struct {
 	Course   string          `json:"course"` // ID of its campaign
 }
 
+// OpenIncident is an attack or a warning that goes on at one host, whether it is part of a campaign or not.
+type OpenIncident struct {
+	Sensor, Target string
+	Kind           flood.Kind
+	Start          int64
+	Peak           float64
+}
+
+// Incidents returns the attacks and warnings that go on, the worst first: attacks, and of these the fastest; at most
+// shownIncidents.
+func (e *Engine) Incidents() (all []OpenIncident) {
+	for _, x := range e.state.Incidents {
+		if k := x.kind(); x.End == 0 && k.Level() >= flood.Warn {
+			all = append(all, OpenIncident{x.Key.Sensor, cmp.Or(x.Target, x.Server.String()), k, x.Start, x.Peak})
+		}
+	}
+	slices.SortFunc(all, func(a, b OpenIncident) int {
+		return cmp.Or(cmp.Compare(b.Kind.Level(), a.Kind.Level()), cmp.Compare(b.Peak, a.Peak), compareText(a.Sensor, b.Sensor), compareText(a.Target, b.Target))
+	})
+	return all[:min(len(all), shownIncidents)]
+}
+
+// limit: shownIncidents is how many incidents of hosts are shown. Chosen: the first line names the worst, and a table
+// of more is read by few.
+const shownIncidents = 50
+
 func (x *incident) kind() flood.Kind { return flood.KindNamed(x.Category) }
 
 // place returns a name of the target that no other target has.

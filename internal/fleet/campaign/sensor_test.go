@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"fmt"
 	"math"
 	"net/netip"
 	"slices"
@@ -226,5 +227,32 @@ func TestFewSensors(t *testing.T) {
 		if c.Confidence != tc.confidence || n != tc.sentences || flood.ConfidenceWord(confidenceOfFew) != "low" {
 			t.Errorf("%d sensors: confidence %v, %d times the sentence", tc.sensors, c.Confidence, n)
 		}
+	}
+}
+
+// TestOpenIncidents: attacks and warnings that go on are shown, the worst first, and neither notes nor what is over.
+func TestOpenIncidents(t *testing.T) {
+	e := New(Options{})
+	add := func(id uint64, category string, peak float64, end int64) {
+		k := incidentKey{Sensor: "a", Run: "1", ID: id}
+		e.state.Incidents[k] = &incident{Key: k, Category: category, Target: fmt.Sprint("target ", id), Peak: peak, End: end}
+	}
+	add(1, "crowd", 9000, 0)
+	add(2, "flood_spoofed", 9000, 5)
+	add(3, "scan", 7000, 0)
+	add(4, "flood_few", 100, 0)
+	add(5, "flood_spoofed", 200, 0)
+	var got []string
+	for _, x := range e.Incidents() {
+		got = append(got, x.Target)
+	}
+	if want := []string{"target 5", "target 4", "target 3"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for id := range uint64(2 * shownIncidents) {
+		add(id, "flood_spoofed", 1, 0)
+	}
+	if n := len(e.Incidents()); n != shownIncidents {
+		t.Errorf("%d are shown", n)
 	}
 }

@@ -264,16 +264,18 @@ type View struct {
 	At     int64  // the broker's time in Unix nanoseconds, up to which messages were read; 0: unknown
 	Unread uint64 // messages in the streams
 
-	Sensors  []campaign.Sensor
-	Open     []Shown
-	Closed   []Shown // newest first
-	Windows  []campaign.Totals
-	Top      []ShownNetwork // of the last window that was not late
-	Counters campaign.Counters
-	Totals   Totals
-	Pending  int
-	Refused  []Refused
-	Streams  []StreamState
+	Sensors []campaign.Sensor
+	Open    []Shown
+	Closed  []Shown // newest first
+	// Incidents are the attacks and warnings that go on at hosts, the worst first.
+	Incidents []campaign.OpenIncident
+	Windows   []campaign.Totals
+	Top       []ShownNetwork // of the last window that was not late
+	Counters  campaign.Counters
+	Totals    Totals
+	Pending   int
+	Refused   []Refused
+	Streams   []StreamState
 }
 
 // StreamState is how a stream is.
@@ -307,7 +309,7 @@ func (h *Hub) viewOf(ctx context.Context, e *campaign.Engine, st *state) *View {
 	for i := range v.Windows {
 		v.Windows[i].Top = nil // it is the engine's
 	}
-	v.Open, v.Closed = h.showAll(e.Open()), h.showAll(e.Closed())
+	v.Open, v.Closed, v.Incidents = h.showAll(e.Open()), h.showAll(e.Closed()), e.Incidents()
 	return v
 }
 

@@ -17,6 +17,7 @@ import (
 	"qsniff/internal/base/digits"
 	"qsniff/internal/fleet/campaign"
 	"qsniff/internal/fleet/hub"
+	"qsniff/internal/flood"
 	"qsniff/internal/monitor/serve"
 )
 
@@ -120,13 +121,25 @@ func cut(list []hub.Shown) []hub.Shown {
 	return all
 }
 
-// verdict returns the first line of the page: whether a campaign goes on, or a sensor is silent.
+// verdict returns the first line of the page, the worst that goes on: a campaign, an incident of a host, or a sensor
+// that is silent.
 func verdict(v *hub.View) (word string, isCalm bool) {
 	switch n := uint64(len(v.Open)); {
 	case v.ID == "":
 		return "Nothing is read yet", true
 	case n > 0:
 		return digits.Counted(n, "campaign") + digits.Noun(n, " goes on", " go on"), false
+	case len(v.Incidents) > 0:
+		x := &v.Incidents[0]
+		word = "Warning"
+		if x.Kind.Level() == flood.Alert {
+			word = "Attack"
+		}
+		word += fmt.Sprintf(" at %s: %s on %s", x.Sensor, plainKind(x.Kind.String()), x.Target)
+		if more := len(v.Incidents) - 1; more > 0 {
+			word += fmt.Sprintf(", and %d more", more)
+		}
+		return word, false
 	case v.Counters.Silent > 0:
 		n := uint64(v.Counters.Silent)
 		return "No campaign; " + digits.Counted(n, "sensor") + digits.Noun(n, " is silent", " are silent"), false

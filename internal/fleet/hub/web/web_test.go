@@ -14,6 +14,7 @@ import (
 	"qsniff/internal/fleet"
 	"qsniff/internal/fleet/campaign"
 	"qsniff/internal/fleet/hub"
+	"qsniff/internal/flood"
 )
 
 // hostile is what the network, or a sensor that was taken over, may have put into a text.
@@ -91,6 +92,9 @@ func TestVerdict(t *testing.T) {
 	}{
 		{hub.View{}, "Nothing is read yet"},
 		{hub.View{ID: "a"}, "No campaign"},
+		{hub.View{ID: "a", Incidents: []campaign.OpenIncident{{Sensor: "web1", Target: "udp/198.51.100.17:27015", Kind: flood.FloodSpoofed}},
+			Counters: campaign.Counters{Silent: 1}}, "Attack at web1: flood spoofed on udp/198.51.100.17:27015"},
+		{hub.View{ID: "a", Incidents: []campaign.OpenIncident{{Sensor: "web1", Target: "198.51.100.9", Kind: flood.Scan}, {}}}, "Warning at web1: scan on 198.51.100.9, and 1 more"},
 		{hub.View{ID: "a", Counters: campaign.Counters{Silent: 1}}, "No campaign; 1 sensor is silent"},
 		{hub.View{ID: "a", Counters: campaign.Counters{Silent: 2}}, "No campaign; 2 sensors are silent"},
 		{hub.View{ID: "a", Open: make([]hub.Shown, 1)}, "1 campaign goes on"},
