@@ -20,12 +20,13 @@ type others struct {
 	servers  *servers
 	networks *networks
 	open     map[*other.Spell]*Incident // never more than openIncidents
+	trials   map[*Incident]Trial
 	groups   map[*Incident]*reflections // of those that several spells are part of, or may come to be
 	limits   other.Limits
 }
 
 func newOthers(b *book, all *side, size float64) *others {
-	x := &others{book: b, Table: other.New(size), servers: &all.servers, networks: &all.networks, open: map[*other.Spell]*Incident{}, groups: map[*Incident]*reflections{}, limits: limitsOfOthers(&b.lim)}
+	x := &others{book: b, Table: other.New(size), servers: &all.servers, networks: &all.networks, open: map[*other.Spell]*Incident{}, groups: map[*Incident]*reflections{}, trials: map[*Incident]Trial{}, limits: limitsOfOthers(&b.lim)}
 	x.Judged, x.Decide = x.isJudged, x.decide
 	return x
 }
@@ -147,9 +148,31 @@ func (x *others) begin(h *other.Host, c *other.Class, s *other.Spell) bool {
 		x.groups[in] = &reflections{parts: []reflection{{class: c, spell: s}}}
 	}
 	x.describe(in, c, s)
-	x.advisor.Advise(in)
+	if in.Kind != OtherFlood { // its rules are about what the host sends
+		x.advisor.Advise(in)
+	} else if t := x.advisor.Try(in); t != nil {
+		x.trials[in] = t
+		x.try(in, s)
+	}
 	x.announce(in, Begins)
 	return true
+}
+
+// try applies the rules that are tried for an incident to the packets of a spell of it.
+func (x *others) try(in *Incident, s *other.Spell) {
+	if t := x.trials[in]; t != nil {
+		s.Try = func(packet *track.Sighting) { t.Apply(packet, false) }
+	}
+}
+
+// conclude writes the final advice on an incident.
+func (x *others) conclude(in *Incident) {
+	if t := x.trials[in]; t != nil {
+		t.Conclude(in, true)
+		delete(x.trials, in)
+	} else {
+		x.advisor.Advise(in)
+	}
 }
 
 // kindOf returns the kind of a flood: that of few sources with a new port for most messages, which are sent
@@ -179,13 +202,13 @@ func OtherTarget(p *other.Peak) Target {
 // capture ends stays open.
 func (x *others) close(in *Incident, c *other.Class, s *other.Spell) {
 	x.describe(in, c, s)
-	x.advisor.Advise(in)
 	delete(x.open, s)
 	if g := x.groups[in]; g != nil {
 		isActive := s.IsActive()
 		if g.end(s); !g.isOver() {
 			return
 		}
+		x.conclude(in)
 		delete(x.groups, in)
 		if g.isMixed() {
 			if isActive {
@@ -196,6 +219,8 @@ func (x *others) close(in *Incident, c *other.Class, s *other.Spell) {
 			x.closeIncident(in, ofOthers)
 			return
 		}
+	} else {
+		x.conclude(in)
 	}
 	if s.IsActive() {
 		x.announce(in, Ends)
@@ -433,7 +458,12 @@ func (x *others) join(h *other.Host, c *other.Class, s *other.Spell) bool {
 		in.Baseline += s.Usual
 		in.Class = other.Together(g.classes())
 		x.describeMixed(in, g)
-		x.advisor.Advise(in)
+		if t := x.trials[in]; t != nil {
+			t.Restart(in)
+			x.try(in, s)
+		} else {
+			x.advisor.Advise(in)
+		}
 		x.announce(in, Changes)
 		return true
 	}

@@ -58,7 +58,7 @@ func (a *Advisor) write(in *flood.Incident, c *outcome, others ...outcome) flood
 		}
 	}
 	var veto []string
-	if c != nil && p.numRules > 0 {
+	if c != nil && p.numRules > 0 && in.Class == nil {
 		veto = c.veto(in, others)
 		p.isVetoed = len(veto) > 0
 		if p.isVetoed && c.isUseless() {

@@ -16,6 +16,7 @@ import (
 // the target's address; sent is what the target sends to those whose packets pass.
 type classMatch struct {
 	name           string
+	isOfPorts      bool
 	nft, sentNFT   string
 	iptables, sent string
 }
@@ -25,7 +26,7 @@ func (p *plan) addClass(in *flood.Incident) {
 	c := in.Class
 	switch {
 	case len(c.SourcePorts) > 0:
-		p.class = &classMatch{name: "UDP from source port " + joinNumbers(c.SourcePorts, ", ")}
+		p.class = &classMatch{name: "UDP from source port " + joinNumbers(c.SourcePorts, ", "), isOfPorts: true}
 		p.class.nft, p.class.sentNFT = "udp sport { "+joinNumbers(c.SourcePorts, ", ")+" }", "udp dport { "+joinNumbers(c.SourcePorts, ", ")+" }"
 		multi := "-p udp -m multiport --%sports " + joinNumbers(c.SourcePorts, ",")
 		p.class.iptables, p.class.sent = fmt.Sprintf(multi, "s"), fmt.Sprintf(multi, "d")
@@ -54,6 +55,9 @@ func (p *plan) addClass(in *flood.Incident) {
 	}
 }
 
+// isOfPorts reports whether the lines against a class look at ports, or at bytes after these.
+func (p *plan) isOfPorts() bool { return p.class == nil || p.class.isOfPorts }
+
 func joinNumbers(all []uint16, sep string) string {
 	words := make([]string, len(all))
 	for i, n := range all {
@@ -80,6 +84,9 @@ func (p *plan) classWords(in *flood.Incident) []string {
 		s = fmt.Sprintf("The lines let %d a %s of each address pass, %d at once.", r.limit.packets, unit, r.limit.burst)
 	case r.limit.packets == 0:
 		s = "The lines drop it on this host, but from whom the host itself sent the same to in the last minute: its own questions and tunnels go on."
+		if p.isOfPorts() {
+			s += " Fragments after the first have no ports and pass, where the kernel does not join them first to follow connections."
+		}
 	default:
 		s = fmt.Sprintf("The lines cap it at %d a second, but from whom the host sent anything over TCP in the last minute: connections that are in use"+
 			" go on, and one that was idle comes back with its next segments.", r.limit.packets)

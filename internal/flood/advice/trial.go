@@ -56,6 +56,7 @@ type trial struct {
 	kind        flood.Kind
 	port        uint16 // of the target
 	isEmpty     bool   // the plans have no rules
+	isOfClass   bool   // all packets that it gets are of the incident's class
 	perPort     bool   // each port of an address is a client
 	attempts    [trialPlans]attempt
 	numAttempts int
@@ -111,6 +112,7 @@ func (t *trial) reset(in *flood.Incident) {
 	plans := t.advisor.newPlans(in)
 	t.numAttempts, t.kind, t.port, t.isEmpty = len(plans), in.Kind, plans[0].target.Port(), plans[0].numRules == 0
 	t.needsSent, t.placeSeed = false, 0
+	t.isOfClass = in.Class != nil && in.Kind == flood.OtherFlood
 	t.perPort = in.Kind == flood.FloodCompleting && !isOfOne(in)
 	for i := range plans {
 		t.attempts[i].reset(&plans[i])
@@ -131,6 +133,10 @@ func (t *trial) reset(in *flood.Incident) {
 // pass the copies: the kernel gets one of each.
 func (t *trial) Apply(s *track.Sighting, proven bool) {
 	if t.isEmpty || !isPacket(s) {
+		return
+	}
+	if t.isOfClass {
+		t.applyToClass(s)
 		return
 	}
 	if fromServer := t.isFromServer(s); t.kind != flood.ReplyFloodVictim && fromServer != (t.kind == flood.Reflection) {
@@ -169,6 +175,28 @@ func (t *trial) Apply(s *track.Sighting, proven bool) {
 	}
 	last, source := t.lastPacketOf(end.host)
 	*last = source | lastPacket(dropped)
+}
+
+// applyToClass applies the lines against a class to one of its packets. From those whom the host sent something
+// none is of the class. Fragments after the first have no ports, and pass lines that look at these: in a kernel
+// that follows connections they are joined before, and do not.
+func (t *trial) applyToClass(s *track.Sighting) {
+	a := &t.attempts[0]
+	r, now := &a.tests[0], s.Age
+	var dropped planSet
+	switch {
+	case s.What == track.IsFragment && s.Flags&track.First == 0 && a.plan.isOfPorts():
+	case now < r.opens:
+		dropped = 1
+	case !r.isPerSource:
+		r.charge(now)
+	default:
+		end := t.remoteEnd(s)
+		if a.isOver(r, end.bucketOf(r), now) {
+			dropped = 1
+		}
+	}
+	t.flood[dropped]++
 }
 
 // namesAlone reports whether the lines of a plan name an address alone, and not its network. A

@@ -14,6 +14,7 @@ import (
 
 	"qsniff/dissect"
 	"qsniff/internal/flood"
+	"qsniff/internal/flood/other"
 	"qsniff/internal/test/race"
 	"qsniff/internal/track"
 )
@@ -581,5 +582,37 @@ func TestAnswers(t *testing.T) {
 	}
 	if a := (flood.Answers{ProvenAsked: 9, ProvenGiven: 9}); a.Served() != -1 || want.Served() < 0.75 || want.FirstServed() != 0.03 {
 		t.Errorf("shares: %g %g %g", a.Served(), want.Served(), want.FirstServed())
+	}
+}
+
+// TestTrialOfClass: lines against a class are tried on its packets, each with the limit that it has. Fragments
+// after the first pass lines that look at ports.
+func TestTrialOfClass(t *testing.T) {
+	target := flood.Target{End: netip.MustParseAddrPort("198.51.100.17:27015")}
+	first := track.Sighting{What: track.IsFragment, Flags: track.First}
+	later, whole := track.Sighting{What: track.IsFragment}, track.Sighting{What: track.IsOther, Bytes: 60}
+	for _, tc := range []struct {
+		class   other.Class
+		packets []track.Sighting
+		sources int
+		want    uint64 // dropped of 300, which come in three seconds
+	}{
+		{other.Class{SourcePorts: []uint16{53}}, []track.Sighting{first, later, whole}, 300, 200},
+		{other.Class{Protocol: 47}, []track.Sighting{later, whole}, 300, 300},
+		{other.Class{TCP: true, Sessions: true}, []track.Sighting{whole}, 300, 300 - 100 - 149},
+		{other.Class{Wire: []dissect.Pattern{dissect.Begins("SAMP")}}, []track.Sighting{whole}, 2, 300 - 2*20 - 2*2},
+	} {
+		in := flood.Incident{ID: 1, Kind: flood.OtherFlood, Level: flood.Alert, Class: &tc.class, Target: target, Packets: 5000, Sources: 2}
+		tr := New(advisor.reg, DefaultExpiry).Try(&in)
+		for i := range 300 {
+			s := tc.packets[i%len(tc.packets)]
+			s.Age = int64(i) * int64(10*time.Millisecond)
+			s.Src = track.HostOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{45, 0, 0, byte(i % tc.sources)}), 0))
+			tr.Apply(&s, false)
+		}
+		tr.Conclude(&in, true)
+		if a := &in.Advice; a.Rules == nil || a.Tried != 300 || a.Dropped != tc.want {
+			t.Errorf("%+v: dropped %d of %d, want %d of 300", tc.class, a.Dropped, a.Tried, tc.want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package other
 import (
 	"qsniff/internal/flood/measure"
 	"qsniff/internal/flood/sketch"
+	"qsniff/internal/track"
 )
 
 // Spell is how a class of packets goes at a host: what is usual, and the flood that there
@@ -22,6 +23,8 @@ type Spell struct {
 	// Completed is how many handshakes were completed meanwhile.
 	Completed uint64
 	Fast      measure.Fast // sources of most of it, where these are faster than clients
+	// Try is called with each packet, once an incident is open; nil: none.
+	Try func(*track.Sighting)
 	// Rate and Amount are packets and bytes of the last second that qualified.
 	Rate, Amount uint64
 

@@ -334,6 +334,9 @@ func (t *Table) countAt(h *Host, class int, s *track.Sighting) {
 		t.openView(h, class)
 	}
 	h.count(class, s, t.key)
+	if x.Try != nil {
+		x.Try(s)
+	}
 	switch {
 	case class == synClass && t.serverPorts.has(s.DstPort):
 		h.toServers++

@@ -237,6 +237,9 @@ func (p *floodsPage) writeEffect(in *flood.Incident) {
 	if text := p.f.Loaded.Describe(in.Target, time.Unix(0, p.f.Run.Last)); text != "" && in.End == 0 {
 		p.writeFigure("rules", text)
 	}
+	if in.Class != nil {
+		p.writeFigure("DO", a.Words[0])
+	}
 	switch {
 	case a.Tried > 0:
 		text := fmt.Sprintf("%s of the flood (%s of %s after its detection)", percentOf(a.Dropped, a.Tried), grouped(a.Dropped), digits.Counted(a.Tried, "packet"))
@@ -244,9 +247,8 @@ func (p *floodsPage) writeEffect(in *flood.Incident) {
 			text += "." + a.TooFew
 		}
 		p.writeFigure("stops", text)
-	case in.Class != nil:
-		p.writeFigure("DO", a.Words[0])
-		p.writeFigure("stops", "not tried: such lines are not tried on captures")
+	case in.Kind == flood.Reflection && in.Class != nil:
+		p.writeFigure("stops", "not tried: lines against what this server sends to victims are not tried on captures")
 		return
 	default:
 		p.writeFigure("stops", "unknown: nothing of the flood followed its detection, or the capture is sampled")
