@@ -194,6 +194,9 @@ func (w *world) flood(rate float64, from, to time.Duration, port, at uint16, x s
 func TestOthersFound(t *testing.T) {
 	const last, long = 145 * sec, 6 * sec
 	var all worlds
+	for _, c := range other.Classes(nil) { // what each is by, and from what rate on
+		fmt.Fprintf(&all, "%s: at least %g, %g at servers, %g from few, ports %v, protocol %d\n", c.Name, c.Least, c.AtServers, c.FromFew, c.SourcePorts, c.Protocol)
+	}
 	udp := strange{what: track.IsOther, bytes: 100, size: 128}
 	for _, tc := range []struct {
 		class, target string
