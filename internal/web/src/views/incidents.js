@@ -140,6 +140,9 @@ function windowOf(x, { from, to }, clock) {
   return clock.span(a, b);
 }
 
+// standsOut tells whether a source sent more than one packet and a share that is worth a rule: the detector's figure.
+const standsOut = (s, window) => s.count_low >= 2 && (!window?.packets || s.count_low / window.packets >= 0.005);
+
 function Sources({ x, clock }) {
   const bounds = (s) => (s.count_low === s.count_high ? formatCount(s.count_low) : `${formatCount(s.count_low)} to ${formatCount(s.count_high)}`);
   const w = x.top_window;
@@ -160,11 +163,14 @@ function Sources({ x, clock }) {
   ];
   const list = (name, caption, cols, key, rows) => rows?.length > 0 && html`<${Table} name=${name} caption=${caption} sort="-count_low"
     columns=${cols} rows=${rows.map((r) => ({ ...r, key: r[key] }))} />`;
-  if (!x.top_sources?.length && !x.top_prefixes?.length) return null;
+  const sources = x.top_sources?.filter((s) => standsOut(s, w)), prefixes = x.top_prefixes?.filter((p) => standsOut(p, w));
+  if (!sources?.length && !prefixes?.length) {
+    return x.top_sources?.length > 0 && html`<${Section} id="sources" title="Sources" about=${about}><p>No source stands out: blocking single addresses is useless.</p><//>`;
+  }
   return html`<${Section} id="sources" title="Sources" about=${about}>
     <div class="pair">
-      ${list("sources", "Busiest sources", columns, "address", x.top_sources)}
-      ${list("networks", "Busiest networks", networks, "prefix", x.top_prefixes)}
+      ${list("sources", "Busiest sources", columns, "address", sources)}
+      ${list("networks", "Busiest networks", networks, "prefix", prefixes)}
     </div><//>`;
 }
 
