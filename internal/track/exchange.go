@@ -309,10 +309,7 @@ func (x *Exchanges) endExchange(k *endsKey, e *exchange) {
 }
 
 // endExchangeAt is endExchange between the ends at hand.
-func (x *Exchanges) endExchangeAt(e *exchange) {
-	k := x.at.key()
-	x.endExchange(&k, e)
-}
+func (x *Exchanges) endExchangeAt(e *exchange) { x.endExchange(&x.at.key, e) }
 
 // Tick ends the exchanges that waited until age. At the end of a capture no call is needed:
 // nothing is reported of exchanges whose wait is not over.
@@ -488,12 +485,6 @@ type endsKey struct {
 // Hash mixes the key with the seed, which makes the result unpredictable for senders.
 func (k endsKey) Hash(seed uint64) uint64 { return lru.Mix(k.flowKey.hash(seed), uint64(k.clientPort)) }
 
-// set makes k the ends of a server and a client. The port comes first as in flowKey.set.
-func (k *endsKey) set(server, client netip.AddrPort) {
-	k.clientPort = client.Port()
-	k.flowKey.set(server, client.Addr())
-}
-
 // findEnds looks for the exchanges between the ends of m, which become those at hand.
 func (x *Exchanges) findEnds(m *Message) {
 	server, client := m.Dst, m.Src
@@ -502,7 +493,7 @@ func (x *Exchanges) findEnds(m *Message) {
 	}
 	x.flows.find(server, client.Addr())
 	at := &x.at
-	at.server, at.client, at.flow = server, client, x.flows.last.number
+	at.key.flowKey, at.key.clientPort, at.flow = x.flows.last.key, client.Port(), x.flows.last.number
 	x.locate(at)
 }
 
@@ -563,7 +554,7 @@ func (x *Exchanges) makeRoom() (hasSpared bool) {
 // spare adds the oldest exchange again, as the newest one.
 func (x *Exchanges) spare() {
 	e := *x.ring.At(x.ring.First())
-	at := ends{server: netip.AddrPortFrom(e.Key.server.Addr(), e.Key.port), client: netip.AddrPortFrom(e.Key.client.Addr(), e.Key.clientPort)}
+	at := ends{key: e.Key}
 	at.flow, _ = x.flows.table.Find(&e.Key.flowKey, x.flows.table.Hash(&e.Key.flowKey))
 	x.locate(&at)
 	number, v := x.attach(&at)

@@ -72,15 +72,12 @@ func NewFlows(size int) *Flows {
 
 // Search is what a flow is searched by.
 type Search struct {
-	server netip.AddrPort
-	client netip.Addr
-	key    flowKey // of these
-	hash   uint32
+	key  flowKey
+	hash uint32
 }
 
 // set makes s the search for the flow of a server and a client in table t.
 func (s *Search) set(t *lru.Ring[flowKey, flow], server netip.AddrPort, client netip.Addr) {
-	s.server, s.client = server, client
 	s.key.set(server, client)
 	s.hash = lru.Spread(s.key.hash(t.Seed()))
 }
@@ -121,7 +118,7 @@ func (f *flowFlags) set(flag flowFlags, on bool) {
 // find looks for a flow, which becomes the last one. It returns nil if it is unknown; what it
 // returns is valid until the next flow is added.
 func (f *Flows) find(server netip.AddrPort, client netip.Addr) *flow {
-	if l := &f.last; !l.isSet || server != l.server || client != l.client {
+	if l := &f.last; !l.isSet || !l.key.isOf(server, client) {
 		l.isSet = true
 		l.set(f.table, server, client)
 		l.number, l.flow = f.table.Find(&l.key, l.hash)

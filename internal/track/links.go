@@ -1,8 +1,6 @@
 package track
 
 import (
-	"net/netip"
-
 	"qsniff/internal/base/lru"
 )
 
@@ -40,17 +38,11 @@ func (l *links) move(from, to uint32) {
 
 // ends is a pair of ends of messages, and the newest exchange between them.
 type ends struct {
-	server, client netip.AddrPort
-	flow           uint32 // its number; 0: it is unknown
-	newest         uint32 // number of the exchange; 0: there is none
+	key    endsKey // as the ring has them
+	flow   uint32  // its number; 0: it is unknown
+	newest uint32  // number of the exchange; 0: there is none
 	// isIndexed is set if the ring finds the exchanges between these ends, or is to find the next.
 	isIndexed bool
-}
-
-// key returns the ends as the ring has them.
-func (at *ends) key() (k endsKey) {
-	k.set(at.server, at.client)
-	return k
 }
 
 // locate looks for the newest exchange between ends whose flow is set.
@@ -60,14 +52,13 @@ func (x *Exchanges) locate(at *ends) {
 	at.newest, at.isIndexed = 0, at.flow == 0 || isSpread
 	switch {
 	case linked != nil && !isSpread:
-		at.isIndexed = linked.Key.clientPort != at.client.Port() || !linked.Key.isOf(at.server, at.client.Addr())
+		at.isIndexed = linked.Key != at.key
 		if !at.isIndexed {
 			at.newest = linked.Val.number
 		}
 	case isSpread, x.ring.At(x.orphan) != nil:
 		at.isIndexed = true
-		k := at.key()
-		at.newest, _ = x.ring.Find(&k, x.ring.Hash(&k))
+		at.newest, _ = x.ring.Find(&at.key, x.ring.Hash(&at.key))
 	}
 }
 
@@ -77,7 +68,7 @@ func (x *Exchanges) attach(at *ends) (number uint32, e *exchange) {
 		x.index(linked)
 	}
 	number, entry := x.ring.Append()
-	entry.Key.set(at.server, at.client)
+	entry.Key = at.key
 	if at.isIndexed {
 		x.ring.Index(number, x.ring.Hash(&entry.Key), at.newest)
 	}

@@ -69,12 +69,12 @@ func (x *Exchanges) recordVisit(e *exchange) fingerprint.Signs {
 	case isRepeated:
 		*v = visit{}
 	default:
-		signs |= v.compare(e, x.at.client.Port())
+		signs |= v.compare(e, x.at.key.clientPort)
 	}
 	if e.state&challengeEchoed != 0 && v.echoed == 0 {
 		v.echoed = e.echoNanos
 	}
-	v.flow, v.begun, v.sent, v.port = x.at.flow, max(v.begun, e.begun), sent, x.at.client.Port()
+	v.flow, v.begun, v.sent, v.port = x.at.flow, max(v.begun, e.begun), sent, x.at.key.clientPort
 	v.kinds |= e.asks()
 	v.signs |= signs
 	return v.signs
