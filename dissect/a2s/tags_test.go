@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -226,4 +227,64 @@ func FuzzTags(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestStartsWithKey: keys of Unreal Engine are capitals, or end in _ and the letter of a type.
+func TestStartsWithKey(t *testing.T) {
+	for element, want := range map[string]bool{
+		"":          false,
+		":1":        false,
+		"A":         false,
+		"A:1":       true,
+		"AZ09_:1":   true,
+		"aB:1":      false,
+		"AB:a":      true,
+		"Name_s:1":  true,
+		"azAZ_i:1":  true,
+		"x_s:1":     true,
+		"_s:1":      false,
+		"_S:1":      true,
+		"xs:1":      false,
+		"x_ss:1":    false,
+		"x-y_s:1":   false,
+		"[_s:1":     false,
+		"`_s:1":     false,
+		"{_s:1":     false,
+		"@_s:1":     false,
+		"/9_s:1":    false,
+		"09_s:1":    true,
+		"x_s y_s:1": false,
+	} {
+		if got := startsWithKey([]byte(element)); got != want {
+			t.Errorf("%q: %t, want %t", element, got, want)
+		}
+	}
+}
+
+// TestDialects: which applications write their keywords in a way of their own, of all numbers there are.
+func TestDialects(t *testing.T) {
+	got := map[*dialect][]uint32{}
+	for app := range uint32(1_000_000) {
+		if d := dialectOf(app); d != nil {
+			got[d] = append(got[d], app)
+		}
+	}
+	want := map[*dialect][]uint32{
+		&rust:       {252490},
+		&arma:       {33930, 107410},
+		&dayZ:       {221100},
+		&garrysMod:  {4000},
+		&semicolons: {251570, 383120},
+		&valheim:    {892970},
+		&unreal:     {346110, 393380, 440900, 489940, 529180, 593600, 686810, 736220},
+		&source:     {240, 300, 320, 440, 500, 550, 730},
+	}
+	for d, apps := range want {
+		if !slices.Equal(got[d], apps) {
+			t.Errorf("got  %v\nwant %v", got[d], apps)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d dialects, want %d", len(got), len(want))
+	}
 }
