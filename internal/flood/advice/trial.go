@@ -42,7 +42,8 @@ type outcome struct {
 	// isSampled is set where packets are samples, on which lines cannot be tried.
 	isSampled bool
 
-	plan plan // what was tried
+	Sources uint64 // of a class, with a limit for each: how many came
+	plan    plan   // what was tried
 }
 
 // trial applies the plans for one incident to the packets that follow its detection, side by
@@ -417,6 +418,9 @@ func (t *trial) outcomeOf(i int) outcome {
 	a := &t.attempts[i]
 	c := outcome{ClientPackets: t.beyond.packets,
 		ClientLost: uint64(t.beyond.lost[i]), HasMoreClients: t.beyond.packets > 0, plan: a.plan}
+	if t.isOfClass {
+		c.Sources = uint64(a.sourceBuckets.numKeys)
+	}
 	for plans, n := range t.flood {
 		c.Flood += n
 		if planSet(plans).has(i) {
@@ -686,10 +690,14 @@ func (c *outcome) newHitShare() float64 {
 // isTooShort reports whether too few packets were tried to say how much the lines drop.
 func (c *outcome) isTooShort() bool { return c.Flood < max(leastTried, leastBursts*c.sharedBurst()) }
 
-// sharedBurst returns how many packets pass at once by the limits that all sources share.
+// sharedBurst returns how many packets pass at once by the limits that all sources share, or of a class by those of
+// all sources together.
 func (c *outcome) sharedBurst() (n uint64) {
 	for _, r := range c.plan.rules[:c.plan.numRules] {
-		if !r.kind.isPerSource() {
+		switch {
+		case r.kind == lineEach:
+			n = max(n, uint64(r.limit.burst)*c.Sources)
+		case !r.kind.isPerSource():
 			n = max(n, uint64(r.limit.burst))
 		}
 	}

@@ -596,11 +596,13 @@ func TestTrialOfClass(t *testing.T) {
 		packets []track.Sighting
 		sources int
 		want    uint64 // dropped of 300, which come in three seconds
+		isShort bool
 	}{
-		{other.Class{SourcePorts: []uint16{53}}, []track.Sighting{first, later, whole}, 300, 200},
-		{other.Class{Protocol: 47}, []track.Sighting{later, whole}, 300, 300},
-		{other.Class{TCP: true, Sessions: true}, []track.Sighting{whole}, 300, 300 - 100 - 149},
-		{other.Class{Wire: []dissect.Pattern{dissect.Begins("SAMP")}}, []track.Sighting{whole}, 2, 300 - 2*20 - 2*2},
+		{other.Class{SourcePorts: []uint16{53}}, []track.Sighting{first, later, whole}, 300, 200, false},
+		{other.Class{Protocol: 47}, []track.Sighting{later, whole}, 300, 300, false},
+		{other.Class{TCP: true, Sessions: true}, []track.Sighting{whole}, 300, 300 - 100 - 149, false},
+		{other.Class{Wire: []dissect.Pattern{dissect.Begins("SAMP")}}, []track.Sighting{whole}, 2, 300 - 2*20 - 2*2, false},
+		{other.Class{Wire: []dissect.Pattern{dissect.Begins("SAMP")}}, []track.Sighting{whole}, 100, 0, true},
 	} {
 		in := flood.Incident{ID: 1, Kind: flood.OtherFlood, Level: flood.Alert, Class: &tc.class, Target: target, Packets: 5000, Sources: 2}
 		tr := New(advisor.reg, DefaultExpiry).Try(&in)
@@ -611,8 +613,8 @@ func TestTrialOfClass(t *testing.T) {
 			tr.Apply(&s, false)
 		}
 		tr.Conclude(&in, true)
-		if a := &in.Advice; a.Rules == nil || a.Tried != 300 || a.Dropped != tc.want {
-			t.Errorf("%+v: dropped %d of %d, want %d of 300", tc.class, a.Dropped, a.Tried, tc.want)
+		if a := &in.Advice; a.Rules == nil || a.Tried != 300 || a.Dropped != tc.want || (a.TooFew != "") != tc.isShort {
+			t.Errorf("%+v: dropped %d of %d, want %d of 300; %q", tc.class, a.Dropped, a.Tried, tc.want, a.TooFew)
 		}
 	}
 }
