@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/internal/app/browse"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/app/terminal"
 	"qsniff/internal/pipeline"
 	"qsniff/internal/pipeline/filter"
@@ -47,7 +48,7 @@ damage is shown), 2 wrong usage, such as no terminal.`,
   qsniff browse --follow /var/log/now.pcap   a capture that grows`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return &usageError{errors.New("browse takes one capture"), "qsniff read -w all.pcapng FILE... makes one of several"}
+				return cli.Usage(errors.New("browse takes one capture"), "qsniff read -w all.pcapng FILE... makes one of several")
 			}
 			return requireCapture(cmd, args)
 		},
@@ -75,12 +76,12 @@ func (o *readOptions) browse(ctx context.Context, name string) error {
 	if name == stdin {
 		tty, err := os.Open("/dev/tty")
 		if err != nil || isTerminal(os.Stdin) {
-			return &usageError{errors.New("browse: standard input is no capture, or there is no terminal for keys"), "name a file, or qsniff read - prints its messages"}
+			return cli.Usage(errors.New("browse: standard input is no capture, or there is no terminal for keys"), "name a file, or qsniff read - prints its messages")
 		}
 		keys, stdinOf = tty, os.Stdin
 	}
 	if !terminal.Check(keys, os.Stdout) {
-		return &usageError{errors.New("browse needs a terminal for its screen and keys"), "qsniff read " + name + " prints the same messages"}
+		return cli.Usage(errors.New("browse needs a terminal for its screen and keys"), "qsniff read "+name+" prints the same messages")
 	}
 	reg := o.registry()
 	as, err := parseDecodeAs(o.as, reg)

@@ -76,11 +76,11 @@ func (o *tzspFlag) Set(value string) error {
 func (o *captureOptions) checkCapture() error {
 	switch {
 	case o.filter != "" && o.autoFilter:
-		return &usageError{errors.New("-f and --auto-filter do not go together"), "only one filter can be in the kernel"}
+		return cli.Usage(errors.New("-f and --auto-filter do not go together"), "only one filter can be in the kernel")
 	case o.snap < 0 || o.snap > capture.MaxCaptured:
-		return &usageError{fmt.Errorf("-s %d: not a number of bytes of a packet", o.snap), fmt.Sprintf("from 1 to %d, or 0 for whole packets", capture.MaxCaptured)}
+		return cli.Usage(fmt.Errorf("-s %d: not a number of bytes of a packet", o.snap), fmt.Sprintf("from 1 to %d, or 0 for whole packets", capture.MaxCaptured))
 	case o.buffer > math.MaxInt32:
-		return &usageError{errors.New("-B: too large a buffer"), "less than 2G"}
+		return cli.Usage(errors.New("-B: too large a buffer"), "less than 2G")
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (o *captureOptions) openSource(auto *live.AutoFilter) (*live.Source, error)
 		return nil, placed
 	}
 	if errors.As(err, &wrong) && errors.Is(err, live.ErrFilter) {
-		err = &usageError{err, wrong.Hint}
+		err = cli.Usage(err, wrong.Hint)
 	}
 	return src, err
 }
@@ -114,9 +114,9 @@ func captureFilterError(err error) error {
 	var link *pcapfilter.LinkError
 	if errors.As(err, &link) {
 		if link.Err == nil {
-			return &usageError{fmt.Errorf("-f %s: no filter for packets of %s", link.Text, packet.LinkName(link.Link)), "-Y chooses messages of all link types"}
+			return cli.Usage(fmt.Errorf("-f %s: no filter for packets of %s", link.Text, packet.LinkName(link.Link)), "-Y chooses messages of all link types")
 		}
-		return &usageError{fmt.Errorf("-f %w", link), "docs/filters.md has the language"}
+		return cli.Usage(fmt.Errorf("-f %w", link), "docs/filters.md has the language")
 	}
 	var wrong *pcapfilter.Error
 	if !errors.As(err, &wrong) {
@@ -129,11 +129,11 @@ func captureFilterError(err error) error {
 	case hint == "":
 		hint = `the language is that of tcpdump (docs/filters.md): "udp port 27015 or tcp port 27015"`
 	}
-	e := &placedError{usageError: usageError{fmt.Errorf("-f: %s", wrong.Message), hint}}
+	e := &cli.Error{Err: fmt.Errorf("-f: %s", wrong.Message), Hint: hint, IsUsage: true}
 	isPlain := !strings.ContainsFunc(wrong.Text, func(r rune) bool { return r < ' ' || r > '~' })
 	if isPlain && (wrong.End > wrong.At || wrong.At > 0) { // a line of what is none would be a forged one
 		page := strings.Split((&filter.Error{Text: wrong.Text, From: wrong.At, To: wrong.End}).Page(), "\n")
-		e.lines = page[:len(page)-1]
+		e.Lines = page[:len(page)-1]
 	}
 	return e
 }

@@ -105,15 +105,15 @@ func (o *compareOptions) parseSides(args []string) (err error) {
 	n := o.operands()
 	switch {
 	case o.at != "" && o.isClients:
-		return &usageError{errors.New("compare: --at goes with one server, --clients with two clients"), "leave one of them out"}
+		return cli.Usage(errors.New("compare: --at goes with one server, --clients with two clients"), "leave one of them out")
 	case o.servers != "" && !o.isClients:
-		return &usageError{errors.New("compare: --servers goes with --clients"), "the servers that are compared precede the captures"}
+		return cli.Usage(errors.New("compare: --servers goes with --clients"), "the servers that are compared precede the captures")
 	case len(args) < n && n == 1:
-		return &usageError{errors.New("compare: name a server and a capture"), `qsniff compare --at "2023-11-14 22:20" 198.18.0.1:27015 FILE`}
+		return cli.Usage(errors.New("compare: name a server and a capture"), `qsniff compare --at "2023-11-14 22:20" 198.18.0.1:27015 FILE`)
 	case len(args) < n:
-		return &usageError{errors.New("compare: name the two that are compared, and a capture"), "qsniff compare 198.18.0.1:27015 198.18.0.2:27015 FILE; qsniff stats FILE lists servers and clients"}
+		return cli.Usage(errors.New("compare: name the two that are compared, and a capture"), "qsniff compare 198.18.0.1:27015 198.18.0.2:27015 FILE; qsniff stats FILE lists servers and clients")
 	case len(args) == n:
-		return &usageError{fmt.Errorf("compare: no capture given after %s", strings.Join(args, " ")), "name a file, or - for standard input"}
+		return cli.Usage(fmt.Errorf("compare: no capture given after %s", strings.Join(args, " ")), "name a file, or - for standard input")
 	}
 	switch {
 	case o.isClients:
@@ -128,17 +128,17 @@ func (o *compareOptions) parseSides(args []string) (err error) {
 		}
 		at, ok := filter.ParseTime(o.at, where)
 		if !ok {
-			return &usageError{fmt.Errorf("--at %s: not a time", o.at), `write "2023-11-14 22:13:20" or seconds since 1970`}
+			return cli.Usage(fmt.Errorf("--at %s: not a time", o.at), `write "2023-11-14 22:13:20" or seconds since 1970`)
 		}
 		o.sides, err = compare.Times(args[0], at)
 	default:
 		o.sides, err = compare.Servers(args[0], args[1])
 	}
 	if _, isFile := os.Stat(args[0]); err != nil && isFile == nil {
-		return &usageError{fmt.Errorf("compare: %s is a file", args[0]), "the two that are compared come first, then the captures: qsniff compare 198.18.0.1:27015 198.18.0.2:27015 " + args[0]}
+		return cli.Usage(fmt.Errorf("compare: %s is a file", args[0]), "the two that are compared come first, then the captures: qsniff compare 198.18.0.1:27015 198.18.0.2:27015 "+args[0])
 	}
 	if err != nil {
-		return &usageError{fmt.Errorf("compare: %w", err), "write addresses, addresses with a port, or networks, and then captures: 198.18.0.1:27015 [2001:db8::1]:27015 FILE"}
+		return cli.Usage(fmt.Errorf("compare: %w", err), "write addresses, addresses with a port, or networks, and then captures: 198.18.0.1:27015 [2001:db8::1]:27015 FILE")
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func runCompare(ctx context.Context, o *compareOptions, files []string, io strea
 			case len(others) > 0:
 				hint = fmt.Sprintf("there are exchanges with %s; qsniff stats lists all", strings.Trim(fmt.Sprint(others), "[]"))
 			}
-			return &hintedError{fmt.Errorf("compare: the capture has no exchange of %s", name), hint}
+			return cli.Hinted(fmt.Errorf("compare: the capture has no exchange of %s", name), hint)
 		}
 		x := c.Result(run)
 		x.Verbose = o.isVerbose

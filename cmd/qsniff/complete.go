@@ -133,7 +133,7 @@ Exit status: 0 fine, 2 wrong usage.`,
 		ValidArgs: shells,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return &usageError{fmt.Errorf("completion: %d arguments, 1 is needed", len(args)), "name a shell: " + strings.Join(shells, ", ")}
+				return cli.Usage(fmt.Errorf("completion: %d arguments, 1 is needed", len(args)), "name a shell: "+strings.Join(shells, ", "))
 			}
 			return nil
 		},
@@ -146,7 +146,7 @@ Exit status: 0 fine, 2 wrong usage.`,
 			case "fish":
 				return cmd.Root().GenFishCompletion(io.out, true)
 			}
-			return &usageError{fmt.Errorf("completion: no script for %q", args[0]), "one of " + strings.Join(shells, ", ")}
+			return cli.Usage(fmt.Errorf("completion: no script for %q", args[0]), "one of "+strings.Join(shells, ", "))
 		},
 	}
 }

@@ -107,7 +107,7 @@ func runDecode(ctx context.Context, opts *decodeOptions, args []string, in io.Re
 	}
 	if len(args) == 0 {
 		if isTerminal(in) {
-			return &usageError{errors.New("decode: no payload given"), "give one as " + payload.Forms + "; name a file that holds it, or pipe it in"}
+			return cli.Usage(errors.New("decode: no payload given"), "give one as "+payload.Forms+"; name a file that holds it, or pipe it in")
 		}
 		args = []string{decode.Stdin}
 	}

@@ -85,7 +85,7 @@ captures is one of them, too.`,
 		opts: &o.readOptions,
 		args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return &usageError{errors.New("diff: name two captures of the same traffic"), "qsniff diff EDGE HOST: the one nearer to the clients first"}
+				return cli.Usage(errors.New("diff: name two captures of the same traffic"), "qsniff diff EDGE HOST: the one nearer to the clients first")
 			}
 			return nil
 		},
@@ -137,7 +137,7 @@ func (o *diffOptions) check() error {
 	}
 	for _, name := range wanted {
 		if !slices.Contains(names, name) {
-			return &usageError{fmt.Errorf("--class %s: no such class", name), "one of " + strings.Join(names, ", ")}
+			return cli.Usage(fmt.Errorf("--class %s: no such class", name), "one of "+strings.Join(names, ", "))
 		}
 		for c := range diff.NumClasses {
 			o.shows[c] = o.shows[c] || c.String() == name
@@ -146,13 +146,13 @@ func (o *diffOptions) check() error {
 	const mostWait = time.Minute // chosen: windows of twice that have to fit into memory
 	switch {
 	case o.wait < time.Millisecond || o.wait > mostWait:
-		return &usageError{fmt.Errorf("--wait %v: from 1ms to %v", o.wait, mostWait), "leave it out for 2s"}
+		return cli.Usage(fmt.Errorf("--wait %v: from 1ms to %v", o.wait, mostWait), "leave it out for 2s")
 	case o.late <= 0 || o.late > o.wait:
-		return &usageError{fmt.Errorf("--late %v: more than 0, and at most --wait", o.late), "leave it out for 100ms"}
+		return cli.Usage(fmt.Errorf("--late %v: more than 0, and at most --wait", o.late), "leave it out for 100ms")
 	case o.count < 0:
-		return &usageError{fmt.Errorf("-c %d: at least 0", o.count), "leave it out for 20"}
+		return cli.Usage(fmt.Errorf("-c %d: at least 0", o.count), "leave it out for 20")
 	case o.dir == "" && o.write.force:
-		return &usageError{errors.New("--force goes with -w"), "name a folder: -w DIR"}
+		return cli.Usage(errors.New("--force goes with -w"), "name a folder: -w DIR")
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func runDiff(ctx context.Context, opts *diffOptions, args []string, s streams) e
 	if _, isStream, err := opts.listInputs(args); err != nil {
 		return err
 	} else if isStream {
-		return &usageError{errors.New("diff reads captures more than once, and a pipe can be read once"), "write it to a file first"}
+		return cli.Usage(errors.New("diff reads captures more than once, and a pipe can be read once"), "write it to a file first")
 	}
 	reg := opts.registry()
 	o := diff.Options{Registry: reg, Servers: opts.ours, Wait: opts.wait, Late: opts.late, Scale: opts.scale(),
@@ -175,8 +175,9 @@ func runDiff(ctx context.Context, opts *diffOptions, args []string, s streams) e
 	}
 	if p := opts.display.program; p != nil {
 		if p.NeedsAnswers() || p.NeedsPairs() {
-			return &usageError{errors.New("-Y: diff chooses datagrams, each by itself: it knows no exchanges and clients"),
-				"use fields of the message, of ip and udp; qsniff exchanges -Y knows the others"}
+			return cli.Usage(errors.New("-Y: diff chooses datagrams, each by itself: it knows no exchanges and clients"),
+				"use fields of the message, of ip and udp; qsniff exchanges -Y knows the others")
+
 		}
 		o.Wants = appdiff.NewMatcher(reg, p).Match
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"qsniff/dissect/protocols"
+	"qsniff/internal/app/cli"
 	"qsniff/internal/app/extcap"
 )
 
@@ -56,7 +57,7 @@ reading as its comment.`,
 		case o.asksDLTs:
 			found, err := extcap.ListLinkType(io.out, o.iface)
 			if err == nil && !found {
-				err = &usageError{fmt.Errorf("extcap: no interface %q", o.iface), "--extcap-interfaces lists them"}
+				err = cli.Usage(fmt.Errorf("extcap: no interface %q", o.iface), "--extcap-interfaces lists them")
 			}
 			return err
 		case o.asksConfig:
@@ -66,7 +67,7 @@ reading as its comment.`,
 		case o.captures:
 			return o.capture(cmd.Context(), io)
 		}
-		return &usageError{errors.New("extcap: nothing asked"), "Wireshark calls this; qsniff live -i IFACE is for people"}
+		return cli.Usage(errors.New("extcap: nothing asked"), "Wireshark calls this; qsniff live -i IFACE is for people")
 	}
 	return cmd
 }
@@ -78,7 +79,7 @@ func (o *extcapOptions) capture(ctx context.Context, io streams) error {
 		Registry: protocols.NewRegistry(), Application: "qsniff " + b.Short(), Clock: monotonic})
 	var pipe *fs.PathError
 	if errors.As(err, &pipe) && pipe.Op == "open" && pipe.Path == o.fifo {
-		err = &hintedError{err, "--fifo names the pipe that Wireshark made"}
+		err = cli.Hinted(err, "--fifo names the pipe that Wireshark made")
 	}
 	if missed > 0 {
 		fmt.Fprintf(io.err, "qsniff: %s of messages came too fast to be shown\n", count(missed, "packet"))

@@ -77,9 +77,9 @@ var bareLines = jsonl.New(jsonl.Options{Bare: true})
 func (o *extractOptions) check() error {
 	switch {
 	case o.dir == "":
-		return &usageError{errors.New("extract: --fixtures is missing"), "--fixtures DIR says where to write"}
+		return cli.Usage(errors.New("extract: --fixtures is missing"), "--fixtures DIR says where to write")
 	case o.count < 1 || o.count > extract.MaxExchanges:
-		return &usageError{fmt.Errorf("-c %d: from 1 to %d", o.count, extract.MaxExchanges), "leave it out for 100"}
+		return cli.Usage(fmt.Errorf("-c %d: from 1 to %d", o.count, extract.MaxExchanges), "leave it out for 100")
 	}
 	return o.readOptions.check()
 }
@@ -97,7 +97,7 @@ func runExtract(ctx context.Context, opts *extractOptions, args []string, s stre
 		return err
 	}
 	if isStream {
-		return &usageError{errors.New("extract reads a capture twice, and a pipe can be read once"), "write it to a file first"}
+		return cli.Usage(errors.New("extract reads a capture twice, and a pipe can be read once"), "write it to a file first")
 	}
 	if err := makeEmpty(opts.dir); err != nil {
 		return err
@@ -166,9 +166,9 @@ func makeEmpty(dir string) error {
 	}
 	switch {
 	case err != nil:
-		return &hintedError{fmt.Errorf("--fixtures %s: %w", dir, cli.Reason(err)), "choose a folder that can be made"}
+		return cli.Hinted(fmt.Errorf("--fixtures %s: %w", dir, cli.Reason(err)), "choose a folder that can be made")
 	case len(list) > 0:
-		return &usageError{fmt.Errorf("--fixtures %s: the folder is not empty", dir), "choose a new one"}
+		return cli.Usage(fmt.Errorf("--fixtures %s: the folder is not empty", dir), "choose a new one")
 	}
 	return nil
 }

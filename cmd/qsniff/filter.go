@@ -112,17 +112,17 @@ func filterError(err error) error {
 		return err
 	}
 	lines := strings.Split(wrong.Page(), "\n")
-	return &placedError{usageError{fmt.Errorf("-Y: %w", wrong), "qsniff fields lists the fields; docs/filters.md has the language"}, lines[:len(lines)-1]}
+	return &cli.Error{Err: fmt.Errorf("-Y: %w", wrong), Hint: "qsniff fields lists the fields; docs/filters.md has the language", IsUsage: true, Lines: lines[:len(lines)-1]}
 }
 
 // hintTranslation adds to the error of an expression what it means here, if it is a simple one
 // of tcpdump.
 func (o *readOptions) hintTranslation(err error, text string) error {
-	var placed *placedError
+	var placed *cli.Error
 	expr, _ := pcapfilter.Parse(text)
 	own, ok := filter.FromTcpdump(expr)
 	if _, wrong := o.compile(own); ok && wrong == nil && errors.As(err, &placed) {
-		placed.hint = "that is the language of tcpdump, which -f takes; here it is -Y " + cli.Quote(own)
+		placed.Hint = "that is the language of tcpdump, which -f takes; here it is -Y " + cli.Quote(own)
 	}
 	return err
 }

@@ -101,7 +101,7 @@ interrupted.`,
 		case o.output != formSARIF && o.output != formGitHub:
 			return a.read(ctx, args, io)
 		case o.isLive():
-			return &usageError{fmt.Errorf("-o %s does not go with -i", o.output), "it is for captures of a test suite; -o json prints a finding a line"}
+			return cli.Usage(fmt.Errorf("-o %s does not go with -i", o.output), "it is for captures of a test suite; -o json prints a finding a line")
 		}
 		return annotateFindings(ctx, o, args, io)
 	}
@@ -139,7 +139,7 @@ const (
 // for those who look at a test suite. A capture that cannot be read ends nothing: the others are read first.
 func annotateFindings(ctx context.Context, opts *findingsOptions, args []string, io streams) error {
 	if opts.follow || slices.Contains(args, stdin) {
-		return &usageError{errors.New("-o " + opts.output + " wants captures that are files"), "-o json goes with --follow and standard input"}
+		return cli.Usage(errors.New("-o "+opts.output+" wants captures that are files"), "-o json goes with --follow and standard input")
 	}
 	names, err := file.Expand(args)
 	if err != nil {
@@ -158,8 +158,8 @@ func annotateFindings(ctx context.Context, opts *findingsOptions, args []string,
 			captures = append(captures, c)
 			return nil
 		})
-		var usage *usageError
-		if errors.As(err, &usage) || isInterrupted(ctx) {
+		var wrong *cli.Error
+		if errors.As(err, &wrong) && wrong.IsUsage || isInterrupted(ctx) {
 			return err
 		}
 		if errors.Is(err, errFailOnReached) {

@@ -185,25 +185,25 @@ func (o *floodsOptions) check(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case o.isLive() && o.replay != "":
-		return &usageError{errors.New("--limits does not go with -i"), "it replays captures: qsniff live -i IFACE -w FILE makes one"}
+		return cli.Usage(errors.New("--limits does not go with -i"), "it replays captures: qsniff live -i IFACE -w FILE makes one")
 	case o.rules != "" && !o.isLive():
-		return &usageError{errors.New("--rules goes with -i"), "of a capture: qsniff floods -o nft FILE > attack.nft"}
+		return cli.Usage(errors.New("--rules goes with -i"), "of a capture: qsniff floods -o nft FILE > attack.nft")
 	case o.output == formTOML && (!o.explain || len(args) > 0 || o.isLive()):
-		return &usageError{errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml"}
+		return cli.Usage(errors.New("-o toml goes with --explain and without a capture"), "it prints all thresholds: qsniff floods --explain -o toml")
 	case o.printsRules() && o.explain:
-		return &usageError{fmt.Errorf("--explain does not go with -o %s", o.output), "without -o it explains the same incidents"}
+		return cli.Usage(fmt.Errorf("--explain does not go with -o %s", o.output), "without -o it explains the same incidents")
 	case o.proven && o.output != formNFT && o.output != "text" && o.rules == "":
-		return &usageError{fmt.Errorf("--proven goes with -o text, -o nft or --rules, not with -o %s", o.output), "the other tools have no sets of addresses that expire; qsniff proven lists the clients"}
+		return cli.Usage(fmt.Errorf("--proven goes with -o text, -o nft or --rules, not with -o %s", o.output), "the other tools have no sets of addresses that expire; qsniff proven lists the clients")
 	case o.expiry < 0 || o.expiry%time.Second != 0:
-		return &usageError{fmt.Errorf("--expire %v: whole seconds, or 0", o.expiry), "rules match for so long after they were loaded: --expire 90m"}
+		return cli.Usage(fmt.Errorf("--expire %v: whole seconds, or 0", o.expiry), "rules match for so long after they were loaded: --expire 90m")
 	case o.verbose && o.output != "text":
-		return &usageError{fmt.Errorf("-v goes with -o text, not with -o %s", o.output), "JSON has everything"}
+		return cli.Usage(fmt.Errorf("-v goes with -o text, not with -o %s", o.output), "JSON has everything")
 	}
 	o.asked = o.invocation(cmd, args)
 	if o.replay != "" {
 		for _, name := range []string{"explain", "verbose", "level", "fail-on", "thresholds", "own", "proven", "expire"} {
 			if cmd.Flags().Changed(name) {
-				return &usageError{fmt.Errorf("--%s does not go with --limits", name), "--limits replays the limiter of a server and looks for no floods"}
+				return cli.Usage(fmt.Errorf("--%s does not go with --limits", name), "--limits replays the limiter of a server and looks for no floods")
 			}
 		}
 	}
@@ -332,7 +332,7 @@ is an object for each server, with "record":"limits".`
 func (o *floodsOptions) replayLimits(ctx context.Context, args []string, io streams) error {
 	model, err := limiter.ParseModel(o.replay)
 	if err != nil {
-		return &usageError{fmt.Errorf("--limits %w", err), "one of " + limiter.Usage}
+		return cli.Usage(fmt.Errorf("--limits %w", err), "one of "+limiter.Usage)
 	}
 	j, err := o.openJob(ctx, args, io)
 	if err != nil {

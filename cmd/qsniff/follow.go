@@ -77,14 +77,15 @@ interrupted.`,
 		},
 		check: func(*cobra.Command, []string, streams) error {
 			if isFull && o.output != "text" {
-				return &usageError{fmt.Errorf("--full goes with -o text, not with -o %s", o.output), "-o tree, -o hex and -o json --layout show every byte"}
+				return cli.Usage(fmt.Errorf("--full goes with -o text, not with -o %s", o.output), "-o tree, -o hex and -o json --layout show every byte")
 			}
 			return nil
 		},
 		start: func(j *job) error {
 			if o.count > 0 && j.choosesLate() {
-				return &usageError{errors.New("-c: this filter asks what becomes of exchanges, which of a stream is known too late to end with the last message that counts"),
-					"leave -c out, or write the stream to a file: files are read twice for such a filter"}
+				return cli.Usage(errors.New("-c: this filter asks what becomes of exchanges, which of a stream is known too late to end with the last message that counts"),
+					"leave -c out, or write the stream to a file: files are read twice for such a filter")
+
 			}
 			dialogues := dialogue.New(dialogue.Options{Renderer: renderer, Frame: exchange, Size: o.scale()})
 			o.setDialogues(j, dialogues, func() bool { return o.count != 0 || exchange != 0 && dialogues.Found() })
@@ -112,7 +113,7 @@ interrupted.`,
 // writeExchanges writes the packets of exchanges: of the one that has a frame, if that is not 0.
 func (o *readOptions) writeExchanges(ctx context.Context, frame uint64, args []string, io streams) error {
 	if o.isLive() {
-		return &usageError{errors.New("follow -w does not go with -i"), "qsniff live -w FILE -i IFACE keeps what is captured"}
+		return cli.Usage(errors.New("follow -w does not go with -i"), "qsniff live -w FILE -i IFACE keeps what is captured")
 	}
 	if err := o.write.check(io.out); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (o *readOptions) writeExchanges(ctx context.Context, frame uint64, args []s
 		return err
 	}
 	if isStream {
-		return &usageError{errors.New("follow -w reads a capture twice, and a pipe can be read once"), "write it to a file first"}
+		return cli.Usage(errors.New("follow -w reads a capture twice, and a pipe can be read once"), "write it to a file first")
 	}
 	chosen, err := o.takeExchanges(ctx, names, frame)
 	if err != nil {
@@ -171,7 +172,7 @@ func noExchangeError(frame uint64, dialogues *dialogue.Collector) error {
 	case after != 0:
 		hint = fmt.Sprintf("the first one is %d", after)
 	}
-	return &hintedError{fmt.Errorf("no exchange has frame %d", frame), hint}
+	return cli.Hinted(fmt.Errorf("no exchange has frame %d", frame), hint)
 }
 
 // newDialogueRenderer returns the renderer that -o names, after it has written its header.

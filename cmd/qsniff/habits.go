@@ -148,7 +148,7 @@ func (h *habitState) apply(args []string) error {
 }
 
 func (h *habitState) refuse(what, hint string) error {
-	return &usageError{fmt.Errorf("%s", what), hint}
+	return cli.Usage(fmt.Errorf("%s", what), hint)
 }
 
 // piped returns a command line that pipes the packets which chooser selects into qsniff.

@@ -48,7 +48,7 @@ func requireCapture(cmd *cobra.Command, args []string) error {
 		if cmd.HasParent() {
 			what = cmd.Name() + ": " + what
 		}
-		return &usageError{errors.New(what), "name a file, or - for standard input"}
+		return cli.Usage(errors.New(what), "name a file, or - for standard input")
 	}
 	return nil
 }
@@ -184,19 +184,19 @@ func (o *readOptions) requireInput(cmd *cobra.Command, args []string) error {
 	live := o.isLive()
 	switch {
 	case live && len(args) > 0:
-		return &usageError{fmt.Errorf("%s reads captures or interfaces, not both", cmd.Name()), "leave out -i, or " + args[0]}
+		return cli.Usage(fmt.Errorf("%s reads captures or interfaces, not both", cmd.Name()), "leave out -i, or "+args[0])
 	case live && o.follow:
-		return &usageError{errors.New("--follow is for captures that grow"), "leave it out: -i goes on until Ctrl-C"}
+		return cli.Usage(errors.New("--follow is for captures that grow"), "leave it out: -i goes on until Ctrl-C")
 	case live && o.reader != readerNative:
-		return &usageError{errors.New("--reader is for captures"), "of interfaces, --backend chooses what captures"}
+		return cli.Usage(errors.New("--reader is for captures"), "of interfaces, --backend chooses what captures")
 	case live:
 		return o.checkCapture()
 	}
 	if name := givenCaptureFlag(cmd); name != "" {
-		return &usageError{fmt.Errorf("%s goes with -i", name), "of captures -f chooses packets, and -Y messages"}
+		return cli.Usage(fmt.Errorf("%s goes with -i", name), "of captures -f chooses packets, and -Y messages")
 	}
 	if err := requireCapture(cmd, args); err != nil {
-		return &usageError{err, "name a file, or - for standard input; -i captures on an interface"}
+		return cli.Usage(err, "name a file, or - for standard input; -i captures on an interface")
 	}
 	return nil
 }
@@ -257,7 +257,7 @@ type input struct {
 // named pipe may never come.
 func (o *readOptions) open(ctx context.Context, names []string) (input, error) {
 	if slices.Contains(names, stdin) && isTerminal(os.Stdin) {
-		return input{}, &usageError{errors.New("standard input is a terminal"), "pipe a capture in: tcpdump -U -w - udp | qsniff -"}
+		return input{}, cli.Usage(errors.New("standard input is a terminal"), "pipe a capture in: tcpdump -U -w - udp | qsniff -")
 	}
 	type opened struct {
 		in  input
@@ -310,10 +310,10 @@ func (o *readOptions) openAll(ctx context.Context, names []string) (input, error
 	opts := []file.Option{file.ReadAhead(pipeline.ReadAhead), file.Pipe(pipeline.Pipe)}
 	if o.follow {
 		if slices.Contains(names, stdin) {
-			return input{}, &usageError{errors.New("standard input is read as it comes anyway"), "leave out --follow"}
+			return input{}, cli.Usage(errors.New("standard input is read as it comes anyway"), "leave out --follow")
 		}
 		if len(names) > 1 || o.reader != readerNative {
-			return input{}, &usageError{errors.New("--follow takes one capture, or one folder of captures, and the native reader"), "run it once for each"}
+			return input{}, cli.Usage(errors.New("--follow takes one capture, or one folder of captures, and the native reader"), "run it once for each")
 		}
 		src, err := file.Follow(names[0], append(opts, file.Wait(func() error { return wait(ctx) }))...)
 		return input{Source: src}, err

@@ -69,13 +69,13 @@ func newLive(io streams) *cobra.Command {
 			if _, is := dedups[args[0]]; is {
 				hint = "--dedup=" + args[0] + " takes its value with a ="
 			}
-			return &usageError{fmt.Errorf("live: %q is not a flag", args[0]), hint}
+			return cli.Usage(fmt.Errorf("live: %q is not a flag", args[0]), hint)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"write", "ring-time", "ring-age", "on-incident"} {
 				if f := cmd.Flags().Lookup(name); f.Changed && (f.Value.String() == "" || f.Value.String() == f.DefValue) {
-					return &usageError{fmt.Errorf("--%s %q: nothing", name, f.Value), "leave the flag out, or say what it is to do"}
+					return cli.Usage(fmt.Errorf("--%s %q: nothing", name, f.Value), "leave the flag out, or say what it is to do")
 				}
 			}
 			opts.isBounded = cmd.Flags().Changed("ring-size") || cmd.Flags().Changed("ring-files")
@@ -153,14 +153,14 @@ func (o *liveOptions) register(cmd *cobra.Command) {
 // check returns an error for flags that do not go together.
 func (o *liveOptions) check() error {
 	if !o.isLive() {
-		return &usageError{errors.New("live: no interface given"), "name one after -i, or any; qsniff interfaces lists them"}
+		return cli.Usage(errors.New("live: no interface given"), "name one after -i, or any; qsniff interfaces lists them")
 	}
 	if err := o.checkCapture(); err != nil {
 		return err
 	}
 	if o.keepOptions.write == stdin {
 		if o.output != "text" && o.output != "none" {
-			return &usageError{fmt.Errorf("-w - writes packets to standard output, and -o %s messages", o.output), "leave out -o, or write the packets to a file"}
+			return cli.Usage(fmt.Errorf("-w - writes packets to standard output, and -o %s messages", o.output), "leave out -o, or write the packets to a file")
 		}
 		o.isPipe, o.output = true, "none"
 	}
@@ -241,26 +241,26 @@ func (o *keepOptions) register(cmd *cobra.Command) {
 func (o *keepOptions) check() error {
 	switch {
 	case o.write == "" && (o.options().HasRing() || o.onIncident != 0):
-		return &usageError{errors.New("--ring-size and the like, and --on-incident, go with -w"), "name a file, such as -w /var/captures/q.pcapng"}
+		return cli.Usage(errors.New("--ring-size and the like, and --on-incident, go with -w"), "name a file, such as -w /var/captures/q.pcapng")
 	case o.reports && o.onIncident == 0:
-		return &usageError{errors.New("--incident-report goes with --on-incident"), "--on-incident 30 writes what surrounds incidents; qsniff report makes a page of any capture"}
+		return cli.Usage(errors.New("--incident-report goes with --on-incident"), "--on-incident 30 writes what surrounds incidents; qsniff report makes a page of any capture")
 	case o.write == stdin && !o.isPipe:
-		return &usageError{errors.New("-w -: packets are written to files"), "qsniff live -w - writes them to standard output"}
+		return cli.Usage(errors.New("-w -: packets are written to files"), "qsniff live -w - writes them to standard output")
 	case o.write == stdin && (o.force || o.options().HasSeveralFiles()):
-		return &usageError{errors.New("-w - is one stream: no --force, --ring-size and the like, and no --on-incident"), "name a file"}
+		return cli.Usage(errors.New("-w - is one stream: no --force, --ring-size and the like, and no --on-incident"), "name a file")
 	case o.ringTime < 0 || o.ringFiles < 0 || o.ringAge < 0 || o.onIncident < 0:
-		return &usageError{errors.New("--ring-time, --ring-files, --ring-age, --on-incident: less than nothing"), "leave out what is not to be bounded"}
+		return cli.Usage(errors.New("--ring-time, --ring-files, --ring-age, --on-incident: less than nothing"), "leave out what is not to be bounded")
 	case o.force && (o.write == "" || o.options().HasSeveralFiles()):
-		return &usageError{errors.New("--force goes with -w FILE, without --ring-size and the like, and --on-incident"), "several files get new names, and overwrite none"}
+		return cli.Usage(errors.New("--force goes with -w FILE, without --ring-size and the like, and --on-incident"), "several files get new names, and overwrite none")
 	case o.write == "":
 		return nil
 	case o.ringTotal > 0 && o.ringTotal < leastTotal:
-		return &usageError{fmt.Errorf("--ring-total: at least %s", digits.Bytes(leastTotal)), "the longest packets need that"}
+		return cli.Usage(fmt.Errorf("--ring-total: at least %s", digits.Bytes(leastTotal)), "the longest packets need that")
 	case (o.ringFiles > 0 || o.ringAge > 0) && o.ringSize == 0 && o.ringTime == 0 && o.ringTotal == 0 && o.onIncident == 0:
-		return &usageError{errors.New("--ring-files and --ring-age go with --ring-size, --ring-time, --ring-total or --on-incident"), "nothing else begins another file"}
+		return cli.Usage(errors.New("--ring-files and --ring-age go with --ring-size, --ring-time, --ring-total or --on-incident"), "nothing else begins another file")
 	}
 	if _, err := file.FormatOf(o.write); err != nil {
-		return &usageError{err, "leave the ending out"}
+		return cli.Usage(err, "leave the ending out")
 	}
 	return nil
 }
@@ -284,7 +284,7 @@ func (o *keepOptions) open(described capture.Describer, memory int, out io.Write
 	k := o.options()
 	if o.write == stdin {
 		if isTerminal(out) {
-			return nil, &usageError{errors.New("-w -: standard output is a terminal"), "pipe it on: qsniff live -i IFACE -w - | qsniff -"}
+			return nil, cli.Usage(errors.New("-w -: standard output is a terminal"), "pipe it on: qsniff live -i IFACE -w - | qsniff -")
 		}
 		k.To = out
 	}
@@ -517,7 +517,7 @@ func newRulesFile(o written.Options) (*written.File, error) {
 	}
 	file, err := written.New(o)
 	if errors.Is(err, written.ErrOther) {
-		err = &hintedError{err, "name another file: it is rewritten as the rules change"}
+		err = cli.Hinted(err, "name another file: it is rewritten as the rules change")
 	}
 	return file, err
 }
@@ -627,8 +627,9 @@ func (l *liveRun) abandon() error {
 	l.printUndecoded()
 	l.finishTelling()
 	_ = l.printFiles() // the error below is the cause
-	return &hintedError{errors.New("the output was not read: its last messages are missing, and incidents among them"),
-		"a slow reader costs messages; -o none needs no reader, -w keeps packets"}
+	return cli.Hinted(errors.New("the output was not read: its last messages are missing, and incidents among them"),
+		"a slow reader costs messages; -o none needs no reader, -w keeps packets")
+
 }
 
 // printFiles prints what is in the files of -w. It returns an error if packets are missing

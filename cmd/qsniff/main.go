@@ -38,21 +38,6 @@ const patience = 2 * time.Second
 // that closes, send more than one.
 const oneSignal = 250 * time.Millisecond
 
-// usageError is a mistake in the command line.
-type usageError struct {
-	err  error
-	hint string
-}
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-// placedError is a mistake with its place: lines of what was written, with a mark.
-type placedError struct {
-	usageError
-	lines []string
-}
-
 // errFailOnReached ends a run that found what --fail-on names. No message is
 // printed for it: the output has it.
 var errFailOnReached = errors.New("--fail-on reached")
@@ -61,15 +46,6 @@ var errFailOnReached = errors.New("--fail-on reached")
 type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
-
-// hintedError is a failure with a hint on what to do.
-type hintedError struct {
-	err  error
-	hint string
-}
-
-func (e *hintedError) Error() string { return e.err.Error() }
-func (e *hintedError) Unwrap() error { return e.err }
 
 // streams are a command's standard output and standard error. Each Write to err is one
 // line: see cli.Lines.
@@ -110,10 +86,7 @@ func run(ctx context.Context, args []string, io streams) int {
 // reportError prints err as one line, with a hint if there is one, and returns the exit
 // status.
 func reportError(w io.Writer, err error) int {
-	var usage *usageError
-	var placed *placedError
-	var hinted *hintedError
-	var shared *cli.Error
+	var hinted *cli.Error
 	var fileErr *file.Error
 	var liveErr *live.Error
 	var sandboxErr *sandbox.Error
@@ -128,17 +101,9 @@ func reportError(w io.Writer, err error) int {
 		return int(status)
 	case errors.Is(err, errFailOnReached):
 		return exitFailOnReached
-	case errors.As(err, &placed):
-		printError(w, err, placed.hint, placed.lines...)
-		return exitUsage
-	case errors.As(err, &usage):
-		printError(w, err, usage.hint)
-		return exitUsage
 	case errors.As(err, &hinted):
-		printError(w, err, hinted.hint)
-	case errors.As(err, &shared):
-		printError(w, err, shared.Hint)
-		if shared.IsUsage {
+		printError(w, err, hinted.Hint, hinted.Lines...)
+		if hinted.IsUsage {
 			return exitUsage
 		}
 	case errors.As(err, &liveErr):

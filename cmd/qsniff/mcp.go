@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/app/cli"
 	"qsniff/internal/app/mcp"
 	"qsniff/internal/flood"
 	"qsniff/internal/flood/advice"
@@ -46,7 +47,7 @@ usage.`,
 		Example: `  qsniff mcp /var/captures`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return &usageError{fmt.Errorf("mcp takes one folder, not %d", len(args)), "qsniff mcp DIR: captures in DIR and below can be asked about"}
+				return cli.Usage(fmt.Errorf("mcp takes one folder, not %d", len(args)), "qsniff mcp DIR: captures in DIR and below can be asked about")
 			}
 			return nil
 		},
@@ -81,7 +82,7 @@ func (o *readOptions) serveAssistant(ctx context.Context, dir string, io streams
 		fmt.Fprintln(io.err, "qsniff: mcp waits for an assistant's requests, lines of JSON; docs/mcp.md says how to have one start it; Ctrl-D ends it")
 	}
 	if err := mcp.Serve(ctx, answers, os.Stdin, io.out); err != nil {
-		return &hintedError{fmt.Errorf("mcp: %w", err), "standard input has to be requests of the Model Context Protocol, one a line, as assistants send them: docs/mcp.md"}
+		return cli.Hinted(fmt.Errorf("mcp: %w", err), "standard input has to be requests of the Model Context Protocol, one a line, as assistants send them: docs/mcp.md")
 	}
 	return nil
 }
@@ -99,13 +100,13 @@ func (o *readOptions) assistant(dir string) (a mcp.Options, err error) {
 	}
 	switch info, err := os.Stat(dir); {
 	case errors.Is(err, os.ErrNotExist):
-		return a, &hintedError{fmt.Errorf("%s: no such folder", dir), "name the folder that has the captures"}
+		return a, cli.Hinted(fmt.Errorf("%s: no such folder", dir), "name the folder that has the captures")
 	case err == nil && !info.IsDir():
-		return a, &hintedError{fmt.Errorf("%s: no folder", dir), "mcp answers about all captures of a folder: name the one that has the file"}
+		return a, cli.Hinted(fmt.Errorf("%s: no folder", dir), "mcp answers about all captures of a folder: name the one that has the file")
 	}
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, os.ErrPermission) {
-		return a, &hintedError{fmt.Errorf("%s: permission denied", dir), "mcp has the rights of who starts the assistant: give these the folder, or name another"}
+		return a, cli.Hinted(fmt.Errorf("%s: permission denied", dir), "mcp has the rights of who starts the assistant: give these the folder, or name another")
 	}
 	if err != nil {
 		return a, err

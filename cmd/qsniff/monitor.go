@@ -180,19 +180,19 @@ func (o *monitorOptions) register(cmd *cobra.Command) {
 func (o *monitorOptions) prepare(args []string) error {
 	switch {
 	case !o.isLive() && len(args) == 0:
-		return &usageError{errors.New("monitor: neither an interface nor a capture given"), "name an interface after -i, or a file or a folder that grows"}
+		return cli.Usage(errors.New("monitor: neither an interface nor a capture given"), "name an interface after -i, or a file or a folder that grows")
 	case o.isLive() && len(args) > 0:
-		return &usageError{errors.New("monitor captures on interfaces or reads a capture, not both"), "leave out -i, or " + args[0]}
+		return cli.Usage(errors.New("monitor captures on interfaces or reads a capture, not both"), "leave out -i, or "+args[0])
 	case len(args) > 1:
-		return &usageError{errors.New("monitor reads one capture, or one folder of captures"), "run it once for each, with a --listen of its own"}
+		return cli.Usage(errors.New("monitor reads one capture, or one folder of captures"), "run it once for each, with a --listen of its own")
 	case o.maxServers < 0 || o.maxServers > monitor.MostServers:
-		return &usageError{fmt.Errorf("--max-servers %d: not from 0 to %d", o.maxServers, monitor.MostServers), "each is some hundred time series"}
+		return cli.Usage(fmt.Errorf("--max-servers %d: not from 0 to %d", o.maxServers, monitor.MostServers), "each is some hundred time series")
 	}
 	if err := o.web.Check(); err != nil {
 		return err
 	}
 	if !o.isLive() && o.keepOptions.write != "" {
-		return &usageError{errors.New("-w writes what is captured with -i"), "the packets of a capture are in a file already"}
+		return cli.Usage(errors.New("-w writes what is captured with -i"), "the packets of a capture are in a file already")
 	}
 	o.isBounded = o.flags.Changed("ring-size") || o.flags.Changed("ring-files")
 	err := cmp.Or(o.checkCapture(), o.keepOptions.check(), o.parseServers(), o.parseOwn())

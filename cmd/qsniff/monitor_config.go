@@ -123,7 +123,7 @@ func (o *monitorOptions) checkPlaces(args []string) (sinks []string, err error) 
 	}
 	at, err := net.ResolveTCPAddr("tcp", o.web.Listen)
 	if err != nil {
-		return nil, &hintedError{fmt.Errorf("--listen %s: %w", o.web.Listen, err), "as in 127.0.0.1:9477, or :9477 for all addresses"}
+		return nil, cli.Hinted(fmt.Errorf("--listen %s: %w", o.web.Listen, err), "as in 127.0.0.1:9477, or :9477 for all addresses")
 	}
 	if !at.IP.IsLoopback() && len(o.token) == 0 {
 		return nil, o.web.NoToken()
@@ -153,7 +153,7 @@ func (o *monitorOptions) checkPlaces(args []string) (sinks []string, err error) 
 func checkReadable(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return &hintedError{err, "name a capture, or a folder that others write captures to"}
+		return cli.Hinted(err, "name a capture, or a folder that others write captures to")
 	}
 	return f.Close()
 }

@@ -123,33 +123,34 @@ func (o *fleetOptions) prepare(isGiven func(flag string) bool) error {
 	if o.url == "" {
 		for _, name := range []string{"fleet-name", "fleet-secret", "fleet-prefix", "fleet-creds", "fleet-ca", "fleet-spool", "fleet-spool-size", "fleet-addresses"} {
 			if isGiven(name) {
-				return &usageError{fmt.Errorf("--%s without --fleet", name), "--fleet nats://HOST names the broker"}
+				return cli.Usage(fmt.Errorf("--%s without --fleet", name), "--fleet nats://HOST names the broker")
 			}
 		}
 		return nil
 	}
 	if o.secretFile == "" {
-		return &usageError{errors.New("--fleet needs --fleet-secret FILE: the same on all hosts of the fleet and on the hub"), secretHint}
+		return cli.Usage(errors.New("--fleet needs --fleet-secret FILE: the same on all hosts of the fleet and on the hub"), secretHint)
 	}
 	if _, err := outbox.ParseURLs(o.url); err != nil {
-		return &usageError{fmt.Errorf("--fleet: %w", err), "as in nats://hub.example or tls://hub.example:4222"}
+		return cli.Usage(fmt.Errorf("--fleet: %w", err), "as in nats://hub.example or tls://hub.example:4222")
 	}
 	if o.name == "" {
 		host, err := os.Hostname()
 		o.name = fleet.NameOf(host)
 		if err != nil || o.name == "" {
-			return &usageError{errors.New("--fleet: this host has no name"), "--fleet-name NAME gives it one"}
+			return cli.Usage(errors.New("--fleet: this host has no name"), "--fleet-name NAME gives it one")
 		}
 	}
 	if err := fleet.CheckName(o.name); err != nil {
-		return &usageError{fmt.Errorf("--fleet-name %w", err), "leave it out for the name of the host"}
+		return cli.Usage(fmt.Errorf("--fleet-name %w", err), "leave it out for the name of the host")
 	}
 	if err := outbox.CheckPrefix(o.prefix); err != nil {
-		return &usageError{fmt.Errorf("--fleet-prefix %w", err), "leave it out for " + fleet.DefaultPrefix}
+		return cli.Usage(fmt.Errorf("--fleet-prefix %w", err), "leave it out for "+fleet.DefaultPrefix)
 	}
 	if n := o.spoolSize; n < outbox.LeastSpool || n > outbox.MostSpool {
-		return &usageError{fmt.Errorf("--fleet-spool-size %s: from %s to %s", digits.Bytes(float64(n)), digits.Bytes(outbox.LeastSpool), digits.Bytes(outbox.MostSpool)),
-			"leave it out for " + digits.Bytes(outbox.DefaultSpool)}
+		return cli.Usage(fmt.Errorf("--fleet-spool-size %s: from %s to %s", digits.Bytes(float64(n)), digits.Bytes(outbox.LeastSpool), digits.Bytes(outbox.MostSpool)),
+			"leave it out for "+digits.Bytes(outbox.DefaultSpool))
+
 	}
 	return cmp.Or(o.loadSecret(), o.checkCreds())
 }

@@ -214,7 +214,7 @@ func (o *readOptions) parseServers() (err error) {
 		return nil
 	}
 	if o.ours, err = hostset.Parse(o.servers); err != nil {
-		return &usageError{fmt.Errorf("--servers %w", err), "write networks, addresses, or addresses with a port: 198.18.0.0/15,198.51.100.7:27015,[2001:db8::1]:27015"}
+		return cli.Usage(fmt.Errorf("--servers %w", err), "write networks, addresses, or addresses with a port: 198.18.0.0/15,198.51.100.7:27015,[2001:db8::1]:27015")
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (o *readOptions) parseOwn() (err error) {
 		return nil
 	}
 	if o.ownTools, err = hostset.ParseNetworks(o.own); err != nil {
-		return &usageError{fmt.Errorf("--own %w", err), "write addresses and networks of your tools: 198.51.100.9,2001:db8:5::/64"}
+		return cli.Usage(fmt.Errorf("--own %w", err), "write addresses and networks of your tools: 198.51.100.9,2001:db8:5::/64")
 	}
 	return nil
 }
@@ -244,14 +244,14 @@ func parseDecodeAs(values []string, reg *dissect.Registry) ([]pipeline.DecodeAs,
 		transport, port, isPort := strings.Cut(rule, ".port==")
 		n, err := strconv.ParseUint(port, 10, 16)
 		if !ok || !isPort || transport != "udp" && transport != "tcp" || err != nil || n == 0 {
-			return nil, &usageError{fmt.Errorf("-d %s: not a rule", v), "write -d udp.port==27015,a2s or -d tcp.port==27016,rcon"}
+			return nil, cli.Usage(fmt.Errorf("-d %s: not a rule", v), "write -d udp.port==27015,a2s or -d tcp.port==27016,rcon")
 		}
 		p := reg.ProtoNamed(name)
 		if p == nil {
 			return nil, unknownProtoError("-d "+v, name, reg)
 		}
 		if overTCP := reg.StreamOf(p) != nil; overTCP != (transport == "tcp") {
-			return nil, &usageError{fmt.Errorf("-d %s: %s is not spoken over %s", v, name, transport), "rcon is spoken over tcp, the others over udp"}
+			return nil, cli.Usage(fmt.Errorf("-d %s: %s is not spoken over %s", v, name, transport), "rcon is spoken over tcp, the others over udp")
 		}
 		out = append(out, pipeline.DecodeAs{TCP: transport == "tcp", Port: uint16(n), Proto: p})
 	}
@@ -264,7 +264,7 @@ func unknownProtoError(flag, name string, reg *dissect.Registry) error {
 	for _, p := range reg.Protos() {
 		names = append(names, p.Name)
 	}
-	return &usageError{fmt.Errorf("%s: no protocol is called %q", flag, name), "one of " + strings.Join(names, ", ")}
+	return cli.Usage(fmt.Errorf("%s: no protocol is called %q", flag, name), "one of "+strings.Join(names, ", "))
 }
 
 // clocks are the values of -t.
@@ -279,21 +279,21 @@ var dedups = map[string]pipeline.Dedup{"auto": pipeline.DedupAuto, "on": pipelin
 func (o *readOptions) check() error {
 	switch {
 	case o.layout && o.output != "json":
-		return &usageError{fmt.Errorf("--layout goes with -o json, not with -o %s", o.output), "-o tree and -o hex show every byte to people"}
+		return cli.Usage(fmt.Errorf("--layout goes with -o json, not with -o %s", o.output), "-o tree and -o hex show every byte to people")
 	case o.columns != "" && strings.TrimSpace(o.columns) == "":
-		return &usageError{errors.New("-e: no column is named"), "leave -e out for the usual columns"}
+		return cli.Usage(errors.New("-e: no column is named"), "leave -e out for the usual columns")
 	case o.columns == "help":
-		return &usageError{errors.New("-e help: -e takes the names of fields"), "qsniff fields lists them all, qsniff fields 'a2s.info.*' those of a message"}
+		return cli.Usage(errors.New("-e help: -e takes the names of fields"), "qsniff fields lists them all, qsniff fields 'a2s.info.*' those of a message")
 	case o.columns != "" && o.output != "csv":
-		return &usageError{fmt.Errorf("-e goes with -o csv, not with -o %s", o.output), "add -o csv"}
+		return cli.Usage(fmt.Errorf("-e goes with -o csv, not with -o %s", o.output), "add -o csv")
 	case o.clock != "a" && o.clock != sinceBegin && o.output == "json":
-		return &usageError{errors.New("-t goes with text, tree, hex and csv, not with -o json"), "JSON has the absolute time, for programs to subtract"}
+		return cli.Usage(errors.New("-t goes with text, tree, hex and csv, not with -o json"), "JSON has the absolute time, for programs to subtract")
 	case o.usualTop > 0 && o.top < 1:
-		return &usageError{fmt.Errorf("--top %d: at least 1 is needed", o.top), "leave it out for " + map[int]string{10: "ten", 20: "twenty"}[o.usualTop]}
+		return cli.Usage(fmt.Errorf("--top %d: at least 1 is needed", o.top), "leave it out for "+map[int]string{10: "ten", 20: "twenty"}[o.usualTop])
 	case o.jobs < 1:
-		return &usageError{fmt.Errorf("--jobs %d: at least 1 is needed", o.jobs), "leave it out for one a processor"}
+		return cli.Usage(fmt.Errorf("--jobs %d: at least 1 is needed", o.jobs), "leave it out for one a processor")
 	case o.count < 0:
-		return &usageError{fmt.Errorf("-c %d: not a number of messages", o.count), "0 reads to the end"}
+		return cli.Usage(fmt.Errorf("-c %d: not a number of messages", o.count), "0 reads to the end")
 	}
 	return nil
 }
@@ -341,7 +341,7 @@ func (o *readOptions) parseColumns(protos []*dissect.Proto) ([]csv.Column, error
 	for name := range strings.SplitSeq(o.columns, ",") {
 		c, ok := csv.ColumnNamed(strings.TrimSpace(name), protos)
 		if !ok {
-			return nil, &usageError{fmt.Errorf("-e %s: no field has that name", name), "qsniff fields lists them; a list is named by its members, as in a2s.player.players.name"}
+			return nil, cli.Usage(fmt.Errorf("-e %s: no field has that name", name), "qsniff fields lists them; a list is named by its members, as in a2s.player.players.name")
 		}
 		columns = append(columns, c)
 	}

@@ -67,7 +67,7 @@ func onScreen(ctx context.Context, show func() error) error {
 		return err
 	}
 	if crashed {
-		return &hintedError{fmt.Errorf("it ended unexpectedly (%s); the terminal is as it was", cmd.ProcessState), "what it printed is above; the same with qsniff read shows whether the capture is the reason"}
+		return cli.Hinted(fmt.Errorf("it ended unexpectedly (%s); the terminal is as it was", cmd.ProcessState), "what it printed is above; the same with qsniff read shows whether the capture is the reason")
 	}
 	if status != exitOK {
 		return statusError(status)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/app/cli"
 	"qsniff/internal/app/remark"
 	"qsniff/internal/flood/proof"
 	"qsniff/internal/flood/rules/nft"
@@ -67,7 +68,7 @@ FILE is as in qsniff read.`,
 			c := proof.New(proof.Options{Ours: o.ours, Scale: o.scale()})
 			j.cfg.Watchers, j.cfg.WatchesMatches = []track.Watcher{c}, true
 			if j.choosesLate() {
-				return &usageError{errors.New("-Y: what becomes of an exchange is not known yet when its challenge is brought back"), "write the stream to a file first: files are read twice"}
+				return cli.Usage(errors.New("-Y: what becomes of an exchange is not known yet when its challenge is brought back"), "write the stream to a file first: files are read twice")
 			}
 			j.print = func(run tally.Run) error {
 				p := &render.Proven{Run: run, Summary: *c.Summary()}

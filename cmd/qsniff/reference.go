@@ -72,7 +72,7 @@ func unknownNameError(what, word string, names []string, lister string) error {
 	if near := manual.Nearest(word, names); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, ", ") + "?"
 	}
-	return &hintedError{fmt.Errorf("%s %q", what, word), hint}
+	return cli.Hinted(fmt.Errorf("%s %q", what, word), hint)
 }
 
 func newWiresharkPlugin(io streams) *cobra.Command {
@@ -201,7 +201,7 @@ Exit status: 0 fine, 1 no name matches, 2 wrong usage.`,
 			pattern = args[0]
 		}
 		if err := manual.CheckPattern(pattern); err != nil {
-			return &usageError{fmt.Errorf("fields: %q is no pattern: %w", pattern, err), "a [ needs its ]"}
+			return cli.Usage(fmt.Errorf("fields: %q is no pattern: %w", pattern, err), "a [ needs its ]")
 		}
 		if *messages {
 			return listMessages(io, *output, pattern)
@@ -244,7 +244,7 @@ func listMessages(io streams, output, pattern string) error {
 func atMostOne(hint string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return &usageError{fmt.Errorf("%s: %d arguments, at most 1 is taken", cmd.Name(), len(args)), hint}
+			return cli.Usage(fmt.Errorf("%s: %d arguments, at most 1 is taken", cmd.Name(), len(args)), hint)
 		}
 		return nil
 	}
@@ -414,7 +414,7 @@ func backends() []string {
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if err := cobra.NoArgs(cmd, args); err != nil {
-		return &usageError{err, fmt.Sprintf("see %s --help", cmd.CommandPath())}
+		return cli.Usage(err, fmt.Sprintf("see %s --help", cmd.CommandPath()))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/app/cli"
 	"qsniff/internal/app/replay"
 )
 
@@ -93,24 +94,25 @@ func (o *replayOptions) register(cmd *cobra.Command) {
 // parse returns where to listen and the server that --server names, if any.
 func (o *replayOptions) parse() (listen, server netip.AddrPort, err error) {
 	if listen, err = netip.ParseAddrPort(o.listen); err != nil {
-		return listen, server, &usageError{fmt.Errorf("--listen %q is no address with a port", o.listen), "write 127.0.0.1:0 or [::1]:27015"}
+		return listen, server, cli.Usage(fmt.Errorf("--listen %q is no address with a port", o.listen), "write 127.0.0.1:0 or [::1]:27015")
 	}
 	if !listen.Addr().IsLoopback() && !o.force {
-		return listen, server, &usageError{fmt.Errorf("--listen %s can be reached by others, who could make it send replies to victims", listen),
-			"--listen 127.0.0.1:0 is for this machine alone; --force listens there, and sends what is longer than its request to proven clients only"}
+		return listen, server, cli.Usage(fmt.Errorf("--listen %s can be reached by others, who could make it send replies to victims", listen),
+			"--listen 127.0.0.1:0 is for this machine alone; --force listens there, and sends what is longer than its request to proven clients only")
+
 	}
 	if o.server != "" {
 		if server, err = netip.ParseAddrPort(o.server); err != nil {
-			return listen, server, &usageError{fmt.Errorf("--server %q is no address with a port", o.server), "write 198.51.100.7:27015"}
+			return listen, server, cli.Usage(fmt.Errorf("--server %q is no address with a port", o.server), "write 198.51.100.7:27015")
 		}
 	}
 	switch {
 	case !(o.torment.Loss >= 0 && o.torment.Loss <= 1):
-		err = &usageError{fmt.Errorf("--loss %v is no share", o.torment.Loss), "0 loses nothing, 0.2 a fifth, 1 all"}
+		err = cli.Usage(fmt.Errorf("--loss %v is no share", o.torment.Loss), "0 loses nothing, 0.2 a fifth, 1 all")
 	case o.torment.Truncate < 0:
-		err = &usageError{fmt.Errorf("--truncate %d is no length", o.torment.Truncate), "bytes that are left of a datagram"}
+		err = cli.Usage(fmt.Errorf("--truncate %d is no length", o.torment.Truncate), "bytes that are left of a datagram")
 	case o.delay < 0 || o.delay > replay.MaxDelay:
-		err = &usageError{fmt.Errorf("--delay %v is not between 0 and %v", o.delay, replay.MaxDelay), "a time like 200ms"}
+		err = cli.Usage(fmt.Errorf("--delay %v is not between 0 and %v", o.delay, replay.MaxDelay), "a time like 200ms")
 	}
 	return listen, server, err
 }
@@ -122,14 +124,14 @@ func replayCaptures(ctx context.Context, opts *replayOptions, args []string, io 
 		return err
 	}
 	if runtime.GOOS == "js" {
-		return &hintedError{errors.New("a browser cannot listen"), "answer requests with qsniff replay on a terminal"}
+		return cli.Hinted(errors.New("a browser cannot listen"), "answer requests with qsniff replay on a terminal")
 	}
 	names, isStream, err := opts.listInputs(args)
 	if err != nil {
 		return err
 	}
 	if isStream {
-		return &usageError{errors.New("replay reads its captures twice, and a pipe can be read once"), "write it to a file: tcpdump -w capture.pcap"}
+		return cli.Usage(errors.New("replay reads its captures twice, and a pipe can be read once"), "write it to a file: tcpdump -w capture.pcap")
 	}
 	book, err := opts.readBook(ctx, names, server, io)
 	if err != nil {
@@ -145,7 +147,7 @@ func replayCaptures(ctx context.Context, opts *replayOptions, args []string, io 
 	}
 	l, err := replay.Listen(ctx, listen, replay.NewServer(opts.registry(), book), opt)
 	if err != nil {
-		return &hintedError{err, "--listen 127.0.0.1:0 takes any free port"}
+		return cli.Hinted(err, "--listen 127.0.0.1:0 takes any free port")
 	}
 	if _, err := fmt.Fprintln(io.out, l.Addr()); err != nil {
 		l.Close()
@@ -194,7 +196,7 @@ func (o *replayOptions) readBook(ctx context.Context, names []string, server net
 // chooseBook returns the book of a server, or the first one if server is not valid.
 func chooseBook(all []*replay.Book, server netip.AddrPort, errs io.Writer) (*replay.Book, error) {
 	if len(all) == 0 {
-		return nil, &hintedError{errors.New("nothing to replay: no request in the capture has a whole reply"), "capture both directions and whole packets; qsniff follow shows exchanges"}
+		return nil, cli.Hinted(errors.New("nothing to replay: no request in the capture has a whole reply"), "capture both directions and whole packets; qsniff follow shows exchanges")
 	}
 	for _, b := range all {
 		if server == b.Server || !server.IsValid() {
@@ -210,5 +212,5 @@ func chooseBook(all []*replay.Book, server netip.AddrPort, errs io.Writer) (*rep
 			return b, nil
 		}
 	}
-	return nil, &hintedError{fmt.Errorf("the capture has no replies of %s", server), fmt.Sprintf("%s was asked most; qsniff stats lists servers", all[0].Server)}
+	return nil, cli.Hinted(fmt.Errorf("the capture has no replies of %s", server), fmt.Sprintf("%s was asked most; qsniff stats lists servers", all[0].Server))
 }

@@ -121,11 +121,11 @@ func pageName(args []string) string {
 func (o *reportOptions) check(out io.Writer) error {
 	switch {
 	case slices.Contains(otherForms, strings.ToLower(filepath.Ext(o.output))):
-		return &usageError{fmt.Errorf("-o %s: a report is a page or an object", o.output), "name it .html or .json; a browser prints a page as PDF"}
+		return cli.Usage(fmt.Errorf("-o %s: a report is a page or an object", o.output), "name it .html or .json; a browser prints a page as PDF")
 	case o.output == stdin && isTerminal(out):
-		return &usageError{errors.New("-o -: standard output is a terminal"), "name the page: -o report.html"}
+		return cli.Usage(errors.New("-o -: standard output is a terminal"), "name the page: -o report.html")
 	case !o.anonymize.isOn && o.anonymize != anonymizeOptions{}:
-		return &usageError{errors.New("--key and --shift go with --anonymize"), "add --anonymize"}
+		return cli.Usage(errors.New("--key and --shift go with --anonymize"), "add --anonymize")
 	}
 	if err := checkInterval(o.interval); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (o *reportOptions) writeReport(ctx context.Context, args []string, out *rep
 	}
 	defer j.release()
 	if j.choosesLate() {
-		return &usageError{errors.New("-Y: what became of exchanges of a stream is not known when its messages are counted"), "write the stream to a file first: files are read twice"}
+		return cli.Usage(errors.New("-Y: what became of exchanges of a stream is not known when its messages are counted"), "write the stream to a file first: files are read twice")
 	}
 	c := report.New(report.Options{Ours: o.ours, Interval: o.interval, Scale: o.scale(), Memory: int64(o.memory),
 		Detector: o.newDetector(j.cfg.Registry, flood.Defaults(), advice.DefaultExpiry)})
@@ -228,7 +228,7 @@ func (o *reportOptions) create(args []string, s streams) (*report.File, error) {
 		return nil, err
 	}
 	if isSameFile(o.output, inputs) {
-		return nil, &usageError{fmt.Errorf("-o %s: that is the capture which is read", o.output), "choose another name"}
+		return nil, cli.Usage(fmt.Errorf("-o %s: that is the capture which is read", o.output), "choose another name")
 	}
 	return report.CreateFile(o.output, o.force)
 }

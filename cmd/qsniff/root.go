@@ -59,7 +59,7 @@ func newRoot(io streams) *cobra.Command {
 				return err
 			}
 		}
-		return &usageError{trimStrconv(err), hintFlag(cmd, err)}
+		return cli.Usage(trimStrconv(err), hintFlag(cmd, err))
 	})
 	b := readBuild()
 	root.Version = b.Short()
@@ -293,7 +293,7 @@ func checkSpelling(root *cobra.Command, word string) error {
 	if _, err := os.Stat(word); err == nil || len(meant) == 0 {
 		return nil
 	}
-	return &usageError{fmt.Errorf("%s: no such command, and no such file", word), "did you mean qsniff " + strings.Join(meant, ", qsniff ") + "?"}
+	return cli.Usage(fmt.Errorf("%s: no such command, and no such file", word), "did you mean qsniff "+strings.Join(meant, ", qsniff ")+"?")
 }
 
 // helpError is the error of "qsniff help" for a word that is no command.
@@ -302,5 +302,5 @@ func helpError(root *cobra.Command, word string) error {
 	if meant := commandsFor(root, word); len(meant) > 0 {
 		hint = "did you mean qsniff help " + strings.Join(meant, ", qsniff help ") + "?"
 	}
-	return &usageError{errors.New("help: no command is called " + fmt.Sprintf("%q", word)), hint}
+	return cli.Usage(errors.New("help: no command is called "+fmt.Sprintf("%q", word)), hint)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"qsniff/internal/app/cli"
 	"qsniff/internal/render"
 	"qsniff/internal/render/jsonl"
 	"qsniff/internal/render/tally"
@@ -84,7 +85,7 @@ FILE is as in qsniff read.`,
 func checkInterval(step time.Duration) error {
 	const least = time.Millisecond
 	if step != 0 && step < least {
-		return &usageError{fmt.Errorf("--interval %v: at least %v", step, least), "write a length of time, as 500ms, 1s or 5m"}
+		return cli.Usage(fmt.Errorf("--interval %v: at least %v", step, least), "write a length of time, as 500ms, 1s or 5m")
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (o *tellOptions) startTelling(c *notify.Config, ours *hostset.Set, log func
 	cmd.Stderr = os.Stderr
 	t, err := notify.StartTelling(cmd, c, o.notes(ours), log)
 	if err != nil {
-		return nil, &hintedError{err, "--help has who can be told, and how"}
+		return nil, cli.Hinted(err, "--help has who can be told, and how")
 	}
 	return t, nil
 }

@@ -126,15 +126,15 @@ interrupted by a signal while it read a capture.`
 func (o *topOptions) prepare(args []string, io streams) error {
 	switch {
 	case !o.isLive() && len(args) == 0:
-		return &usageError{errors.New("top: neither an interface nor a capture given"), "name an interface after -i, or a capture; qsniff interfaces lists the interfaces"}
+		return cli.Usage(errors.New("top: neither an interface nor a capture given"), "name an interface after -i, or a capture; qsniff interfaces lists the interfaces")
 	case o.isLive() && len(args) > 0:
-		return &usageError{errors.New("top captures on interfaces or reads a capture, not both"), "leave out -i, or " + args[0]}
+		return cli.Usage(errors.New("top captures on interfaces or reads a capture, not both"), "leave out -i, or "+args[0])
 	case o.rules != "" && !o.isLive():
-		return &usageError{errors.New("--rules goes with -i"), "of a capture: qsniff floods -o nft FILE > attack.nft"}
+		return cli.Usage(errors.New("--rules goes with -i"), "of a capture: qsniff floods -o nft FILE > attack.nft")
 	case slices.Contains(args, stdin):
-		return &usageError{errors.New("top: standard input is for the keys"), "write the packets to a file, and read that with --follow: tcpdump -U -w FILE; qsniff stats - reads standard input"}
+		return cli.Usage(errors.New("top: standard input is for the keys"), "write the packets to a file, and read that with --follow: tcpdump -U -w FILE; qsniff stats - reads standard input")
 	case o.maxServers < 0 || o.maxServers > monitor.MostServers:
-		return &usageError{fmt.Errorf("--max-servers %d: not from 0 to %d", o.maxServers, monitor.MostServers), "each takes some 50 KiB"}
+		return cli.Usage(fmt.Errorf("--max-servers %d: not from 0 to %d", o.maxServers, monitor.MostServers), "each takes some 50 KiB")
 	}
 	err := cmp.Or(o.parseSpeed(), o.checkCapture(), o.parseServers(), o.parseOwn())
 	if err != nil {
@@ -148,7 +148,7 @@ func (o *topOptions) prepare(args []string, io streams) error {
 		if o.isLive() {
 			other = "qsniff monitor -i " + o.interfaces[0] + " gives the same figures over HTTP"
 		}
-		return &usageError{errors.New("top: standard input and output are not a terminal that shows a screen"), other}
+		return cli.Usage(errors.New("top: standard input and output are not a terminal that shows a screen"), other)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (o *topOptions) parseSpeed() error {
 	var err error
 	o.playSpeed, err = strconv.ParseFloat(strings.TrimPrefix(o.speed, "x"), 64)
 	if err != nil || !(o.playSpeed >= .25 && o.playSpeed <= 1000) {
-		return &usageError{fmt.Errorf("--speed %s: not from 0.25 to 1000", o.speed), "1 is as it was captured; max waits for nothing"}
+		return cli.Usage(fmt.Errorf("--speed %s: not from 0.25 to 1000", o.speed), "1 is as it was captured; max waits for nothing")
 	}
 	return nil
 }

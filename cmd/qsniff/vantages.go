@@ -77,13 +77,13 @@ interrupted.`,
 		args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) < 2:
-				return &usageError{errors.New("vantages: name a capture of each client, two at least"), "qsniff vantages NEAR FAR: captures of the same servers, made at several clients"}
+				return cli.Usage(errors.New("vantages: name a capture of each client, two at least"), "qsniff vantages NEAR FAR: captures of the same servers, made at several clients")
 			case len(args) > vantages.MaxCaptures:
-				return &usageError{fmt.Errorf("vantages: %d captures, and at most %d are compared", len(args), vantages.MaxCaptures), "name a folder for each client"}
+				return cli.Usage(fmt.Errorf("vantages: %d captures, and at most %d are compared", len(args), vantages.MaxCaptures), "name a folder for each client")
 			}
 			for i, name := range args {
 				if slices.Contains(args[:i], name) {
-					return &usageError{fmt.Errorf("vantages: %s is named twice", name), "name each capture once"}
+					return cli.Usage(fmt.Errorf("vantages: %s is named twice", name), "name each capture once")
 				}
 			}
 			return nil

@@ -70,19 +70,19 @@ var packers = map[string]string{".gz": "gzip", ".zst": "zstd", ".lz4": "lz4", ".
 func (w *writeOptions) check(out io.Writer) error {
 	switch {
 	case w.path == "" && (w.format != "" || w.printing || w.mask || w.force || w.anonymize != anonymizeOptions{}):
-		return &usageError{errors.New("-F, -P, --mask, --anonymize and --force go with -w"), "name a file: -w out.pcapng"}
+		return cli.Usage(errors.New("-F, -P, --mask, --anonymize and --force go with -w"), "name a file: -w out.pcapng")
 	case !w.anonymize.isOn && w.anonymize != anonymizeOptions{}:
-		return &usageError{errors.New("--key and --shift go with --anonymize"), "add --anonymize"}
+		return cli.Usage(errors.New("--key and --shift go with --anonymize"), "add --anonymize")
 	case w.path == stdin && w.printing:
-		return &usageError{errors.New("-P: packets are written to standard output"), "name a file: -w out.pcapng"}
+		return cli.Usage(errors.New("-P: packets are written to standard output"), "name a file: -w out.pcapng")
 	case w.path == stdin && isTerminal(out):
-		return &usageError{errors.New("-w -: standard output is a terminal"), "pipe it on: qsniff read -w - FILE | tshark -r -"}
+		return cli.Usage(errors.New("-w -: standard output is a terminal"), "pipe it on: qsniff read -w - FILE | tshark -r -")
 	case w.path == "" || w.path == stdin:
 		return nil
 	}
 	if _, err := file.FormatOf(w.path); err != nil {
 		packer := packers[strings.ToLower(filepath.Ext(w.path))]
-		return &usageError{err, fmt.Sprintf("name - as the file, and compress what is written: ... | %s > %s", packer, cli.Quote(w.path))}
+		return cli.Usage(err, fmt.Sprintf("name - as the file, and compress what is written: ... | %s > %s", packer, cli.Quote(w.path)))
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (w *writeOptions) create(described capture.Describer, inputs []string, out 
 		return file.NewWriter(out, "standard output", o), nil
 	}
 	if isSameFile(w.path, inputs) {
-		return nil, &usageError{fmt.Errorf("-w %s: that is the capture which is read", w.path), "choose another name"}
+		return nil, cli.Usage(fmt.Errorf("-w %s: that is the capture which is read", w.path), "choose another name")
 	}
 	return file.Create(w.path, o)
 }
@@ -287,7 +287,7 @@ Look at the result before you share it: qsniff -o tree OUT.`,
   qsniff anonymize --shift -8760h capture.pcap older.pcapng   a year earlier`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return &usageError{errors.New("anonymize: name a capture and the file that is to be written"), "qsniff anonymize IN OUT"}
+				return cli.Usage(errors.New("anonymize: name a capture and the file that is to be written"), "qsniff anonymize IN OUT")
 			}
 			return nil
 		},

@@ -21,14 +21,15 @@ import (
 type Error struct {
 	Err     error
 	Hint    string
-	IsUsage bool // the command line is wrong
+	IsUsage bool     // the command line is wrong
+	Lines   []string // what was written, with a mark at the place
 }
 
 // Usage returns an error about the command line.
-func Usage(err error, hint string) error { return &Error{err, hint, true} }
+func Usage(err error, hint string) error { return &Error{Err: err, Hint: hint, IsUsage: true} }
 
 // Hinted returns an error about anything else.
-func Hinted(err error, hint string) error { return &Error{err, hint, false} }
+func Hinted(err error, hint string) error { return &Error{Err: err, Hint: hint} }
 
 func (e *Error) Error() string { return e.Err.Error() }
 
