@@ -125,6 +125,8 @@ lint-macos: ## go vet as for macOS: the tests have to compile there
 golden: deps ## write the captures from their sources, and what qsniff makes of them; GROUP=a2s: those of one folder, in seconds
 	$(GO) run ./internal/tools/mkpcap golden pcapfiles/$(GROUP)
 	$(CGO) $(GO) test ./cmd/qsniff -run 'TestGolden$(if $(GROUP),/^$(GROUP)$$)' -update
+	$(CGO) $(GO) test ./dissect/protocols -update
+	$(CGO) $(GO) test ./internal/pipeline -run TestSightsOfCaptures -update
 
 docs: deps pictures ## write the manual (docs/man/, docs/), and the pictures and rows of protocols of the README
 	$(CGO) $(GO) test ./cmd/qsniff ./cmd/qsniff-hub -run TestDocs -update
