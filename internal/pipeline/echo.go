@@ -23,16 +23,17 @@ import (
 // requests to it are not kept, and most of a flood takes three comparisons. When a server that had been quiet
 // sends what may be an echo, that one is not told, and requests to it are kept again.
 type echoes struct {
-	table   []openRequest            // by a hash of the addresses, without direction; nil before the first request
-	tags    [echoPlaces]uint16       // of the senders of these requests, so that most of a flood reads none of them
-	servers [echoServers]askedServer // by serverAt
-	pairs   pairing                  // gets each request that is none
-
 	// The result for the item at work, which two stages ask for.
 	index  int32
-	frame  uint64
 	isEcho bool
+	frame  uint64
 	asked  uint32 // bytes of the request
+
+	table   []openRequest            // by a hash of the addresses, without direction; nil before the first request
+	unkept  uint64                   // a bit for each place in servers: requests to that server are not kept
+	tags    [echoPlaces]uint16       // of the senders of the requests in table, so that most of a flood reads none of them
+	servers [echoServers]askedServer // by serverPlace
+	pairs   pairing                  // gets each request that is none
 }
 
 // openRequest is the latest request between two ends. It has 64 bytes, a line of the cache.
@@ -96,12 +97,12 @@ func (e *echoes) take(now *current, it *item) bool {
 	x, tag := &e.table[place], &e.tags[place]
 	to := endBits(it.Dst)
 	e.index, e.frame = now.index, it.frame
-	from, target := endBits(it.Src), e.serverAt(to)
+	from, at := endBits(it.Src), serverPlace(to)
 	mayEcho := *tag == endTag(to)
 	e.isEcho = mayEcho && x.from == to && x.to == from && it.age-x.age <= int64(echoWindow) &&
 		it.Wire >= int(x.wire) && len(it.Payload) >= int(x.n) && bytes.Equal(it.Payload[:x.n], x.b[:x.n])
-	if sender := e.serverAt(from); sender.end == from && (e.isEcho || sender.times == quietAfter) {
-		sender.times = 0
+	if sender := serverPlace(from); e.isEcho || e.unkept>>sender&1 != 0 {
+		e.keepAgain(sender, from)
 	}
 	if e.isEcho {
 		e.asked = uint32(x.wire)
@@ -109,14 +110,18 @@ func (e *echoes) take(now *current, it *item) bool {
 		return true
 	}
 	e.pairs.addRequest(it, from, to)
+	target := &e.servers[at]
 	if target.end != to {
 		*target = askedServer{end: to}
+		e.unkept &^= 1 << at
 	}
-	if target.times >= quietAfter && !mayEcho {
+	if e.unkept>>at&1 != 0 && !mayEcho {
 		return false
 	}
 	if target.times < quietAfter {
-		target.times++
+		if target.times++; target.times == quietAfter {
+			e.unkept |= 1 << at
+		}
 	}
 	*tag = endTag(from)
 	x.from, x.to, x.age = from, to, it.age
@@ -132,14 +137,22 @@ func (e *echoes) close(it *item) {
 	server := endBits(it.Src)
 	if x := &e.table[it.pair%echoPlaces]; x.from == endBits(it.Dst) && x.to == server {
 		x.from, x.to = 0, 0
-		*e.serverAt(server) = askedServer{server, hasAnswered}
+		at := serverPlace(server)
+		e.servers[at] = askedServer{server, hasAnswered}
+		e.unkept |= 1 << at
 	}
 }
 
-// serverAt returns the place of a server in servers.
-func (e *echoes) serverAt(end uint64) *askedServer {
-	return &e.servers[(end^end>>32)*0x9e3779b97f4a7c15>>58]
+// keepAgain keeps requests again to the server at a place, if that is sender and has not answered any.
+func (e *echoes) keepAgain(at uint64, sender uint64) {
+	if s := &e.servers[at]; s.end == sender && s.times <= quietAfter {
+		s.times = 0
+		e.unkept &^= 1 << at
+	}
 }
+
+// serverPlace returns the place of a server in servers.
+func serverPlace(end uint64) uint64 { return (end ^ end>>32) * 0x9e3779b97f4a7c15 >> 58 }
 
 // takeEcho reports whether it, which is a request by its bytes, is an echo, and counts and reports it then.
 func (d *identifier) takeEcho(it *item) bool {

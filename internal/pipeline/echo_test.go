@@ -30,6 +30,8 @@ func TestEchoes(t *testing.T) {
 	late.after, atLast.after = echoWindow+1, echoWindow
 	askLate, otherAsk, otherEcho := ask, ask, echo
 	otherAsk.from, otherEcho.to = other, other
+	otherBack := otherEcho
+	otherBack.isEcho = false
 	askLate.after = echoWindow + 1
 	longer, shorter, unlike := echo, back, back
 	longer.payload, shorter.payload, unlike.payload = info+"server", info[:len(info)-1], "\xff\xff\xff\xffUSource Engine Query\x00"
@@ -52,6 +54,7 @@ func TestEchoes(t *testing.T) {
 		{"after the window", []echoStep{ask, late}},
 		{"the server answered", []echoStep{ask, answer, back}},
 		{"it answered earlier", []echoStep{ask, answer, ask, back}},
+		{"it answered, and asks", []echoStep{ask, answer, back, otherAsk, otherBack}},
 		{"the answer of another", []echoStep{ask, {from: other, to: client, isReply: true}, echo}},
 		{"both ask each other", []echoStep{back, {from: client, to: server, payload: info, isEcho: true}}},
 		{"many were not sent back", []echoStep{nearlyQuiet, ask, askLate, back, otherAsk, otherEcho}},
