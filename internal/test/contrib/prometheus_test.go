@@ -22,7 +22,7 @@ import (
 )
 
 // withoutData are alerts that a day in a pipe has no cause for; TestRules has.
-var withoutData = map[string]bool{"QsniffStandsStill": true, "QsniffDrops": true}
+var withoutData = map[string]bool{"QsniffStandsStill": true, "QsniffDrops": true, "QsniffInterfaceAway": true, "QsniffNotWritten": true}
 
 // TestPrometheus: a Prometheus with the configuration of the folder scrapes a day, in which there is a
 // flood, a server that falls silent and a table that is full. It answers every expression of dashboard

@@ -25,7 +25,7 @@ let monitor, home;
 
 before(async () => {
   writeFileSync(growing, capture.subarray(0, cut(20)));
-  writeFileSync(join(scratch, "token"), token);
+  writeFileSync(join(scratch, "token"), token, { mode: 0o600 });
   monitor = spawn(program, ["monitor", growing, "--listen", "127.0.0.1:0", "--web-token-file", join(scratch, "token")], { stdio: ["ignore", "ignore", "pipe"] });
   let log = "";
   home = await new Promise((done, fail) => {
