@@ -19,7 +19,7 @@ import (
 	"qsniff/reassembly/wire"
 )
 
-// What may become of the rest of an incomplete message at its sender; else it is missing in the capture.
+// Reasons why the sender itself left out the rest of a message; other ones are that the capture lacks it.
 const (
 	ClosedWithin = "the sender closed the connection within the message"
 	ResetWithin  = "the connection was reset within the message"

@@ -49,8 +49,8 @@ func PrintHints(w io.Writer, r *counters.Result, groups ...counters.Group) {
 	}
 }
 
-// PrintRekeyed prints that tables changed their seeds n times, because somebody chose
-// addresses that collide in them; see lru.Rekeyed.
+// PrintRekeyed prints that tables changed their seeds n times, because addresses in the traffic
+// were chosen to collide in them; see lru.Rekeyed.
 func PrintRekeyed(w io.Writer, n uint64) {
 	if n > 0 {
 		fmt.Fprintf(w, "qsniff: addresses in the traffic were chosen to collide in tables, which changed their seeds %s: nothing is missing, it took longer\n",

@@ -254,7 +254,7 @@ func (t *Table) Sight(s *track.Sighting, key measure.Key) (isNamed bool) {
 	}
 	k := t.find(&s.Dst)
 	if k == nil {
-		if !t.isToServer(s) { // what a server of another game answers is nobody's junk
+		if !t.isToServer(s) { // a server's answer to its client is no junk
 			return t.isReply(s) && t.find(&s.Src) != nil
 		}
 		k = t.learn(&s.Dst)
